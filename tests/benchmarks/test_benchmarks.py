@@ -93,6 +93,7 @@ def test_the_peak_is_that_of_the_call():
     assert 4.5e7 < float(found.stdout) < 9e7
 
 
+@pytest.mark.exhaustive
 def test_sides_take_turns():
     order: list[str] = []
     case = Case(
@@ -195,6 +196,7 @@ def test_other_numbers_than_the_parent_are_noticed():
     assert not parent._same({**other, "difference": None})
 
 
+@pytest.mark.exhaustive
 def test_the_parent_is_compared_by_the_same_matrices(tmp_path):
     now = ROOT / "src"
     before, after = parent.Side(now), parent.Side(now)

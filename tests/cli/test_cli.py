@@ -13,7 +13,6 @@ import pytest
 from typer.testing import CliRunner
 
 import gramlet
-from gramlet.cli import main
 from gramlet.cli.options import Comparing, parse_params
 from gramlet.cli.program import app
 from gramlet.common.safe_writing import writing
@@ -25,18 +24,6 @@ QUICK = ["--folds", "3", "--repeats", "1", "--inner-folds", "2"]
 SMILES = "smiles,label\n" + "".join(
     f"{'C' * n}{end},{label}\n" for n in range(1, 9) for end, label in (("O", "yes"), ("", "no"))
 )
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command; returns its exit code, standard output and standard error."""
-
-    def runner(*arguments: str):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return runner
 
 
 @pytest.fixture
@@ -445,6 +432,7 @@ class TestFiles:
         assert parse_params(["x=__import__('os')"]) == {"x": "__import__('os')"}
 
 
+@pytest.mark.exhaustive
 class TestProcesses:
     def test_exit_codes_reach_the_shell(self):
         assert command("kernels").wait(60) == 0

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import gramlet
-from gramlet.cli import main
 from reference.tu_files import put
 
 pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
@@ -17,17 +16,10 @@ pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
 TABLE = "name;structure;logp;active\nethanol;CCO;-0.3;yes\nethane;CC;1.8;no\nbroken;C(C;0;no\n"
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+@pytest.fixture(autouse=True)
+def few_molecules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "few.csv").write_text(TABLE)
-
-    def runner(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return runner
 
 
 def test_columns_and_rows_that_cannot_be_read(run):

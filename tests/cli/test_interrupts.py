@@ -62,7 +62,7 @@ def test_at_random_moments(tmp_path, command):
         "evaluate": ("evaluate", "MUTAG", "--repeats", "500", "--json", tmp_path / "r.json"),
         "gram": ("gram", "MUTAG", "-k", "rw", "-p", "decay=1e-4", "-o", tmp_path / "K.csv"),
     }
-    for _ in range(5):
+    for _ in range(3):
         process = start(*arguments[command])
         moment = 0.01 + 2.0 * rng.random()
         time.sleep(moment)
@@ -95,15 +95,14 @@ def test_in_special_places(tmp_path, place):
     if place == "compiler":  # nothing is compiled yet
         environment["NUMBA_CACHE_DIR"] = str(tmp_path / "cache")
     first = "sys.stderr.isatty = lambda: True;" if place == "bar" else ""
-    for moment in (0.8, 2.0):
-        line = ("evaluate", "MUTAG", "--repeats", "500", "--json", out / "r.json", "-j", "1")
-        process = start(*line, first=first, env=environment)
-        time.sleep(moment)
-        code, said = interrupted(process)
-        assert code == 130
-        assert said[-1].endswith("gramlet: interrupted")
-        assert "Traceback" not in "".join(said)
-        assert os.listdir(out) == []
+    line = ("evaluate", "MUTAG", "--repeats", "500", "--json", out / "r.json", "-j", "1")
+    process = start(*line, first=first, env=environment)
+    time.sleep(1.5)
+    code, said = interrupted(process)
+    assert code == 130
+    assert said[-1].endswith("gramlet: interrupted")
+    assert "Traceback" not in "".join(said)
+    assert os.listdir(out) == []
 
 
 def test_while_a_file_is_written(tmp_path):
@@ -135,7 +134,7 @@ def test_compiled_code_that_does_not_return(tmp_path):
     assert time.monotonic() - started < 20
 
 
-@pytest.mark.parametrize("moment", [0.05, 0.3, 0.6])
+@pytest.mark.parametrize("moment", [0.05, 0.5])
 def test_while_workers_start(tmp_path, moment):
     """A terminal sends Ctrl-C to all processes; workers end without a word."""
     pytest.importorskip("distributed", reason="needs Dask")

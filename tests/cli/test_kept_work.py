@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-from gramlet.cli import main
-
 LINE = (
     "evaluate",
     "MUTAG",
@@ -26,16 +24,6 @@ LINE = (
     "2",
 )
 BASELINES = ["majority", "size", "vertex", "edge"]
-
-
-@pytest.fixture
-def run(capsys):
-    def runner(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return runner
 
 
 @pytest.fixture
@@ -106,6 +94,7 @@ def test_a_disk_that_is_full(run, monkeypatch):
     assert err.count("finished work is not kept") == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
 def test_a_stopped_run_shows_its_rows_and_goes_on(run, computed):
     program = (

@@ -27,14 +27,13 @@ def numbers(smiles: str) -> float:
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(run, tmp_path, monkeypatch):
+    """Run a command in an empty folder; standard error is a list of lines."""
     monkeypatch.chdir(tmp_path)
 
     def runner(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        said = [line for line in err.splitlines() if "compiling" not in line]
-        return code, out, said
+        code, out, err = run(*arguments)
+        return code, out, [line for line in err.splitlines() if "compiling" not in line]
 
     return runner
 

@@ -109,7 +109,7 @@ def test_a_narrow_terminal(terminal):
 
     lines = [("evaluate", "MUTAG", *QUICK), ("kernels",)]
     if terminal != "dumb":
-        lines += [("kernels", "wl"), ("datasets",), ("info", "MUTAG")]
+        lines += [("info", "MUTAG")]
     for line in lines:
         leader, follower = pty.openpty()
         environment = {"TERM": terminal, "COLUMNS": "40", "NO_COLOR": "1"}

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gramlet.cli import main
-
 pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
 
 QUICK = ("--folds", "3", "--repeats", "1", "--inner-folds", "2", "-k", "vertex")
@@ -17,14 +15,13 @@ CHAINS = [f"{'C' * n}{end}" for n in range(1, 11) for end in ("", "O", "N")]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(run, tmp_path, monkeypatch):
+    """Run a command in an empty folder; standard error is a list of lines."""
     monkeypatch.chdir(tmp_path)
 
     def runner(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        said = [line for line in err.splitlines() if "compiling" not in line]
-        return code, out, said
+        code, out, err = run(*arguments)
+        return code, out, [line for line in err.splitlines() if "compiling" not in line]
 
     return runner
 

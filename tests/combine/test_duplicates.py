@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gramlet
@@ -27,7 +27,6 @@ def with_copies(batch, rng):
     return permuted(batch[order], rng)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     graph_batches(min_graphs=1, max_nodes=5, labels=None, edge_labels=None, directed=None),
     st.integers(0, 2**32 - 1),
@@ -37,7 +36,6 @@ def test_duplicates_are_the_isomorphic_graphs(batch, seed):
     assert find_duplicates(graphs) == isomorphism.find_duplicates(graphs)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     graph_batches(min_graphs=1, max_nodes=6, labels=None, edge_labels=None, directed=None),
     st.integers(0, 2**32 - 1),

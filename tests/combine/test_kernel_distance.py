@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -36,7 +36,6 @@ def wl(rows, columns):
     return plain.gram(weisfeiler_lehman.weisfeiler_lehman, rows, columns, n_iter=1)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     graph_batches(min_graphs=1, labels=True, edge_labels=False),
     graph_batches(min_graphs=1, labels=True, edge_labels=False),

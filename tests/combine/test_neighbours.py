@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
@@ -37,7 +37,6 @@ ORACLES = {
 }
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     graph_batches(min_graphs=2, labels=True, edge_labels=False, max_graphs=8),
     graph_batches(min_graphs=1, labels=True, edge_labels=False),

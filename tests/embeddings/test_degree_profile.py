@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, LocalDegreeProfile
@@ -16,7 +16,6 @@ nx = pytest.importorskip("networkx", reason="needs networkx: pip install gramlet
 batches = graph_batches(min_graphs=1, max_graphs=4, max_nodes=8)
 
 
-@settings(max_examples=80)
 @given(batches, batches, st.sampled_from([1, 3, 32]))
 def test_definition(fitted, new, n_bins):
     embedding = LocalDegreeProfile(n_bins)

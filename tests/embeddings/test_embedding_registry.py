@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 import gramlet
 from gramlet import GraphBatch
 from gramlet.kernels import registry
+from reference.examples import labelled_graphs
 from reference.strategies import permuted, with_molecules
 
 EMBEDDINGS = registry.entries("embedding")
@@ -29,20 +30,8 @@ ORDERED: set[str] = {"gsa-match", "gsa-gaussian", "gsa-eigen", "gsa-optical"}
 
 def sample(seed: int = 0, n_graphs: int = 12, alphabet: str = "CNO") -> GraphBatch:
     """Random graphs with labels, among them an empty, an edgeless and a one-node graph."""
-    rng = np.random.default_rng(seed)
-    sizes = [0, 1, 3, *rng.integers(2, 9, n_graphs - 3).tolist()]
-    edges = [[] for _ in range(3)]
-    for n in sizes[3:]:
-        pairs = [(i, j) for i in range(n) for j in range(i)]
-        chosen = rng.random(len(pairs)) < 0.4
-        edges.append([pair for pair, kept in zip(pairs, chosen, strict=True) if kept])
-    batch = GraphBatch.from_edges(
-        edges,
-        n_nodes=sizes,
-        node_labels=[rng.choice(list(alphabet), n).tolist() for n in sizes],
-        edge_weights=[rng.integers(1, 4, len(e)).astype(float) for e in edges],
-    )
-    return with_molecules(batch, {"XYZ": "SPB"}.get(alphabet, alphabet))
+    graphs = labelled_graphs(n_graphs, seed, alphabet, edgeless=(0, 1, 3))
+    return graphs.with_columns(edge_labels=None, node_attributes=None)
 
 
 def make(entry: registry.Entry, **params: object):

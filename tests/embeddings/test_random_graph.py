@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, RandomGraphEmbedding, as_batch, earth_movers_distance
@@ -42,7 +42,6 @@ def random_graphs(n_graphs: int, seed: int = 0, labels: bool = True) -> GraphBat
 # Features
 
 
-@settings(max_examples=40)
 @given(
     graph_batches(min_graphs=1, max_graphs=3),
     graph_batches(min_graphs=1, max_graphs=3, labels=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import FGSD, GraphBatch, NetLSD, SpectralFeatures, as_batch
@@ -17,7 +17,6 @@ batches = graph_batches(min_graphs=1, max_graphs=4, max_nodes=8)
 EDGE, TRIANGLE = nx.complete_graph(2), nx.complete_graph(3)
 
 
-@settings(max_examples=60)
 @given(
     batches,
     st.sampled_from([None, [0.0, 0.5, 3.0, 40.0]]),
@@ -53,7 +52,6 @@ def test_netlsd_refuses_times(times):
         NetLSD(times=times).fit([EDGE])
 
 
-@settings(max_examples=60)
 @given(batches, st.sampled_from([1, 7, 200]), st.sampled_from([(0, 20), (0.5, 3.0), (-1.0, 1.0)]))
 def test_fgsd(batch, n_bins, ends):
     found = FGSD(n_bins, ends).fit_transform(batch)
@@ -77,7 +75,6 @@ def test_fgsd_refuses_ranges(ends):
         FGSD(range=ends).fit([EDGE])
 
 
-@settings(max_examples=40)
 @given(batches, st.sampled_from([1, 5, 128]))
 def test_smallest_eigenvalues(batch, n_components):
     found = SpectralFeatures(n_components).fit_transform(batch)

@@ -289,6 +289,7 @@ def run(folder):
     )
 
 
+@pytest.mark.exhaustive
 def test_killed_processes_and_two_at_once(tmp_path):
     killed = run(tmp_path)
     deadline = time.monotonic() + 120

@@ -23,7 +23,7 @@ def _fits_graphml(graphs: GraphBatch) -> bool:
     return all(isinstance(label, str | int | float) for column in columns for label in column)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs=graph_batches(), kind=st.sampled_from(KINDS), data=st.data())
 def test_round_trip(
     tmp_path_factory: pytest.TempPathFactory, graphs: GraphBatch, kind: str, data: st.DataObject
@@ -92,6 +92,9 @@ def test_mutag_goes_round(tmp_path: Path) -> None:
         gramlet.convert(tmp_path / one, tmp_path / other)
     back = gramlet.read(tmp_path / "e.json.gz")
     assert back.graphs == mutag.graphs
+    n_labels = mutag.graphs.n_nodes_total + mutag.graphs.n_edges.sum()
+    n_data = (tmp_path / "c.graphml").read_text().count("<data ")
+    assert n_data == n_labels + len(mutag.graphs) + 1  # targets, and what is said of all graphs
     assert back.target.tolist() == mutag.target.tolist()
     for field in ("node_label_names", "edge_label_names", "description", "target_names"):
         assert back[field] == mutag[field], field

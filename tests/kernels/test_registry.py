@@ -18,6 +18,7 @@ import gramlet
 from gramlet import GraphBatch
 from gramlet.common.fields import check
 from gramlet.kernels import registry
+from reference.examples import labelled_graphs
 from reference.strategies import permuted, with_molecules
 
 KERNELS = registry.entries("kernel")
@@ -28,22 +29,7 @@ SMALL: dict[str, dict[str, object]] = {}
 
 def sample(seed: int = 0, n_graphs: int = 12, alphabet: str = "CNO") -> GraphBatch:
     """Random graphs with all columns, among them an empty, an edgeless and a one-node graph."""
-    rng = np.random.default_rng(seed)
-    sizes = [0, 1, 3, *rng.integers(2, 9, n_graphs - 3).tolist()]
-    edges = [[] for _ in range(3)]
-    for n in sizes[3:]:
-        pairs = [(i, j) for i in range(n) for j in range(i)]
-        chosen = rng.random(len(pairs)) < 0.4
-        edges.append([pair for pair, kept in zip(pairs, chosen, strict=True) if kept])
-    batch = GraphBatch.from_edges(
-        edges,
-        n_nodes=sizes,
-        node_labels=[rng.choice(list(alphabet), n).tolist() for n in sizes],
-        edge_labels=[rng.integers(0, 2, len(e)).tolist() for e in edges],
-        edge_weights=[rng.integers(1, 4, len(e)).astype(float) for e in edges],
-        node_attributes=[rng.normal(size=(n, 2)) for n in sizes],
-    )
-    return with_molecules(batch, {"XYZ": "SPB"}.get(alphabet, alphabet))
+    return labelled_graphs(n_graphs, seed, alphabet, edgeless=(0, 1, 3))
 
 
 def make(entry: registry.Entry, **params: object):

@@ -300,6 +300,7 @@ def test_kernel_ridge_and_kernel_pca_call_it_on_pairs_of_rows(name, crossed):
     assert_close(np.abs(scores), np.abs(same), 1e3)
 
 
+@pytest.mark.exhaustive
 def test_grid_search_picks_the_degree_in_other_processes(crossed):
     X, y = crossed
     kernels = [partial(paths.anova, degree=m) for m in (1, 2, 3)]

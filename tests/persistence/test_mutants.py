@@ -10,15 +10,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("resource", reason="memory is limited by the system's own means")
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-from mutants import models  # noqa: E402
+from persistence import mutants
 
 N_MUTANTS = int(os.environ.get("GRAMLET_MUTANTS", "8"))
 SEED = int(os.environ.get("GRAMLET_MUTANTS_SEED", "0"))
@@ -26,9 +23,10 @@ SEED = int(os.environ.get("GRAMLET_MUTANTS_SEED", "0"))
 
 @pytest.mark.parametrize("part", range(2))
 def test_every_mutant_is_refused_or_gives_finite_numbers(part, tmp_path):
-    command = [sys.executable, str(HERE / "mutants.py"), str(tmp_path), str(SEED), str(N_MUTANTS)]
+    command = [sys.executable, mutants.__file__, str(tmp_path), str(SEED), str(N_MUTANTS)]
     run = subprocess.run(
-        [*command, *list(models())[part::2]],
+        [*command, *list(mutants.models())[part::2]],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

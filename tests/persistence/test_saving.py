@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -33,9 +32,7 @@ from gramlet.kernels.contract.count_kernel import CountKernel
 from gramlet.persistence import files
 from gramlet.persistence.container import read_container
 from gramlet.persistence.sklearn_models import MODELS
-
-sys.path.insert(0, str(Path(__file__).parent))
-from mutants import DIRECTED, FITTED, NEW, NEW_ARCS, models
+from persistence.mutants import DIRECTED, FITTED, NEW, NEW_ARCS, models
 
 RNG = np.random.default_rng(0)
 X = RNG.random((12, 4))

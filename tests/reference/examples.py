@@ -1,10 +1,11 @@
-"""The small graphs that the checks of the plain definitions share."""
+"""Small graphs that many tests share."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gramlet import GraphBatch
+from reference.strategies import with_molecules
 
 
 def molecules() -> GraphBatch:
@@ -44,6 +45,28 @@ def random_graphs(seed, n_graphs=6, largest=7, density=0.45, directed=False):
         node_attributes=attributes,
         directed=directed,
     )
+
+
+def labelled_graphs(
+    n_graphs: int, seed: int = 0, alphabet: str = "CNO", edgeless: tuple[int, ...] = (0, 1)
+) -> GraphBatch:
+    """Random graphs with all columns; the first ones have the given sizes and no edges."""
+    rng = np.random.default_rng(seed)
+    sizes = [*edgeless, *rng.integers(2, 9, n_graphs - len(edgeless)).tolist()]
+    edges = [[] for _ in edgeless]
+    for n in sizes[len(edgeless) :]:
+        pairs = [(i, j) for i in range(n) for j in range(i)]
+        chosen = rng.random(len(pairs)) < 0.4
+        edges.append([pair for pair, kept in zip(pairs, chosen, strict=True) if kept])
+    batch = GraphBatch.from_edges(
+        edges,
+        n_nodes=sizes,
+        node_labels=[rng.choice(list(alphabet), n).tolist() for n in sizes],
+        edge_labels=[rng.integers(0, 2, len(e)).tolist() for e in edges],
+        edge_weights=[rng.integers(1, 4, len(e)).astype(float) for e in edges],
+        node_attributes=[rng.normal(size=(n, 2)) for n in sizes],
+    )
+    return with_molecules(batch, {"XYZ": "SPB"}.get(alphabet, alphabet))
 
 
 def worked_molecules() -> GraphBatch:

@@ -401,6 +401,7 @@ def test_hostile_names_are_text(hostile_page):
     read(text)
 
 
+@pytest.mark.exhaustive
 def test_five_thousand_molecules_are_drawn_in_less_than_eight_megabytes(tmp_path):
     whole = load_dataset("B3DB-logBB")
     rows = np.random.default_rng(0).permutation(np.arange(5000) % len(whole.graphs))
@@ -459,6 +460,7 @@ def test_every_kind_of_kernel_has_a_page(name):
     assert ("Pattern " in report_html(result, some)) == drawn
 
 
+@pytest.mark.exhaustive
 def test_no_class_of_a_map_covers_another(monkeypatch):
     """Points of the classes are drawn alternately, and small if there are many."""
     monkeypatch.setattr("gramlet.report.page._MOST_LAID_OUT", 1)

@@ -21,7 +21,8 @@ import gramlet
 from gramlet import Dataset, FeatureStore, HashedFeatures
 from gramlet.cli.program import run
 from gramlet.files.stream import slices_of
-from scale.conftest import array_bytes, labelled_graphs
+from reference.examples import labelled_graphs
+from scale.conftest import array_bytes
 
 distributed = pytest.importorskip("distributed")
 HASHED = HashedFeatures(n_iter=2, n_bits=10)

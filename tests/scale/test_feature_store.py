@@ -14,7 +14,7 @@ from sklearn.linear_model import SGDClassifier
 import gramlet
 from gramlet import Dataset, FeatureStore, HashedFeatures
 from gramlet.scale import feature_store, store_folder
-from scale.conftest import labelled_graphs
+from reference.examples import labelled_graphs
 
 HASHED = HashedFeatures(n_bits=10)
 

@@ -17,17 +17,16 @@ import pytest
 
 import gramlet
 from gramlet.scale.gram_store import PairWork, TileGrid, _Store, prepared, write_tile
-from scale.conftest import array_bytes, finished_tiles, labelled_graphs
-
-HERE = Path(__file__).parent
+from reference.examples import labelled_graphs
+from scale import killed_runs
+from scale.conftest import array_bytes, finished_tiles
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path):
     """At least twenty kills: the same bytes as without, and no finished tile is repeated."""
-    script = HERE / "killed_runs.py"
     ended = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "20"],
+        [sys.executable, killed_runs.__file__, str(tmp_path), "20"],
         capture_output=True,
         text=True,
         timeout=300,
@@ -37,11 +36,6 @@ def test_killed_at_random_moments(tmp_path):
     assert told["kills"] >= 20
     assert told["repeated"] == 0
     assert told["with_tiles"] > 0  # some were killed during the work
-    sys.path.insert(0, str(HERE))
-    try:
-        import killed_runs
-    finally:
-        sys.path.remove(str(HERE))
     gramlet.gram(
         killed_runs.graphs(),
         killed_runs.KERNEL,

@@ -17,7 +17,8 @@ from gramlet.kernels import registry
 from gramlet.scale import store_folder
 from gramlet.scale.gram_store import PairWork, _Store, write_gram
 from kernels.test_registry import MATRIX_PRODUCTS
-from scale.conftest import array_bytes, finished_tiles, labelled_graphs
+from reference.examples import labelled_graphs
+from scale.conftest import array_bytes, finished_tiles
 
 Y = np.array([0, 1, 1] * 7 + [0, 1])
 

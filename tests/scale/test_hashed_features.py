@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 import gramlet
 from gramlet import GraphBatch, HashedFeatures, ShortestPath, WeisfeilerLehman
+from reference.examples import labelled_graphs
 from reference.strategies import permuted
-from scale.conftest import labelled_graphs
 
 KERNELS = {
     "wl": WeisfeilerLehman(n_iter=3),
@@ -101,6 +101,7 @@ def test_numbering_of_nodes_does_not_matter(kind):
     assert (hashed.transform(graphs) != hashed.transform(renumbered)).nnz == 0
 
 
+@pytest.mark.exhaustive
 def test_the_same_in_every_process():
     script = (
         "from gramlet import HashedFeatures\n"

@@ -371,6 +371,8 @@ def write_graphml(dataset: Dataset, kind: str) -> str:
         for _, _, data in graph.edges(data=True):
             _flatten(data)
         writer.add_graph_element(graph)
+        # Otherwise networkx writes the data of this graph again with each later one.
+        writer.attributes.clear()
     text = io.BytesIO()
     writer.dump(text)
     return text.getvalue().decode()

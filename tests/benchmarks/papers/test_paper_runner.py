@@ -256,7 +256,7 @@ def test_experiments_on_data_that_is_not_there(folder):
 def test_measurements_of_the_smallest_kind():
     found = experiments.growth(numbers=(5, 10), sizes=(10, 20), n_graphs=4)
     assert [row[1] for row in found["rows"]] == [5, 10, "exponent", 10, 20, "exponent"]
-    curve = experiments.bound(repeats=3, lengths=(100, 1600))
+    curve = experiments.bound(repeats=1, lengths=(100, 1600))
     bounds, *errors = (row[1:] for row in curve["rows"])
     assert all(error < bound for row in errors for error, bound in zip(row, bounds, strict=True))
     assert errors[2][1] < errors[2][0]

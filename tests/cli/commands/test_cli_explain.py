@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,15 +29,9 @@ FILES = ["graphs.csv", "graphs.png", "patterns.csv", "patterns.png"]
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command; returns its exit code, standard output and standard error."""
-
-    def runner(*arguments: str):
-        code = main(["explain", *map(str, arguments)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return runner
+def run(run):
+    """Run ``gramlet explain``."""
+    return partial(run, "explain")
 
 
 def read_table(folder) -> tuple[list[str], list[list[str]]]:

@@ -96,6 +96,7 @@ def test_rows_left_out_are_listed(table, store, tmp_path, capsys):
     assert "line 8: the row has 6 cells" in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 def test_killed_in_the_middle(table, store, tmp_path):
     """kill -9 while predictions are written: no output file; the next run removes the rest."""
     model, place = str(tmp_path / "m.gramlet"), tmp_path / "out" / "p.csv"
@@ -174,6 +175,7 @@ def test_a_row_that_cannot_be_read(table, tmp_path, capsys, monkeypatch):
     assert run([*command, "--label", "x"]) == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("options", [[], ["--workers", "2"]])
 def test_of_several_bad_rows_the_first_is_named(table, tmp_path, options):
     pytest.importorskip("distributed")

@@ -16,16 +16,6 @@ SMILES = "smiles,label\nCCO,yes\nOCC,no\nCCN,yes\nCCCC,no\nc1ccccc1,no\n"
 
 
 @pytest.fixture
-def run(capsys):
-    def runner(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return runner
-
-
-@pytest.fixture
 def molecules(tmp_path):
     pytest.importorskip("rdkit", reason="SMILES strings are read by RDKit")
     path = tmp_path / "molecules.csv"

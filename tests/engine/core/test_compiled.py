@@ -96,23 +96,19 @@ def test_without_any_folder_it_works_and_says_so_once(tmp_path, sealed):
 
 
 @compiled_only
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", ["empty", "truncated", "zeros", "text"])
-def test_damaged_files_are_compiled_again(tmp_path, suffix, damage):
+def test_damaged_files_are_compiled_again(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     _, folder, _ = run(place)
-    paths = list(Path(folder).rglob(f"*.{suffix}"))
-    assert paths
-    for path in paths:
-        content = path.read_bytes()
-        changed = {
-            "empty": b"",
-            "truncated": content[: len(content) // 2],
-            "zeros": bytes(len(content)),
-            "text": b"no compiled code",
-        }
-        path.write_bytes(changed[damage])
-    assert run(place) == ("True", folder, "")
+    for suffix in ("nbi", "nbc"):
+        for damage in (
+            lambda content: b"",
+            lambda content: content[: len(content) // 2],
+            lambda content: bytes(len(content)),
+            lambda content: b"no compiled code",
+        ):
+            (path,) = Path(folder).rglob(f"*.{suffix}")
+            path.write_bytes(damage(path.read_bytes()))
+            assert run(place) == ("True", folder, "")
     assert run(place) == ("False", folder, "")
 
 
@@ -121,12 +117,12 @@ def test_a_change_of_any_source_compiles_again_and_old_folders_are_removed(tmp_p
     place = {"NUMBA_CACHE_DIR": str(tmp_path / "code")}
     called = installed / "gramlet" / "engine" / "core" / "short_sort.py"
     folders = []
-    for _ in range(6):
+    for _ in range(5):
         compiled, folder, _ = run(place, installed)
         assert compiled == "True"
         folders.append(folder)
         called.write_text(called.read_text() + "# changed\n")
-    assert len(set(folders)) == 6
+    assert len(set(folders)) == 5
     assert sorted(map(str, (tmp_path / "code" / "gramlet").iterdir())) == sorted(folders[-4:])
 
 

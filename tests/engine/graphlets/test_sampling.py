@@ -347,6 +347,7 @@ print(*(bool(f.overloads) for f in (sampling._draw_uniform, sampling._draw_walk)
 """
 
 
+@pytest.mark.exhaustive
 def test_uniform_draws_do_not_compile_walks(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     command = [sys.executable, "-c", UNIFORM]

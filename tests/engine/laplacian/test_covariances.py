@@ -39,7 +39,6 @@ def covariances(seed, n, order):
 
 
 @given(graph_batches(max_graphs=4), st.integers(0, 4))
-@settings(max_examples=40)
 def test_balls_of_one_node_set_have_one_owner(batch, hops):
     expected = balls(batch, hops)
     owners = ball_owners(batch, hops)
@@ -49,7 +48,6 @@ def test_balls_of_one_node_set_have_one_owner(batch, hops):
 
 
 @given(graph_batches(max_graphs=3), st.integers(0, 3), st.integers(0, 3))
-@settings(max_examples=40)
 def test_covariances_of_balls_and_graphs(batch, hops, order):
     n = batch.n_nodes_total
     rows = np.random.default_rng(0).normal(size=(n, order))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch
@@ -31,7 +31,6 @@ def tables(batch, group_offsets, group_of_node, weighted=False):
     )
 
 
-@settings(max_examples=80)
 @given(graph_batches(min_graphs=1, max_nodes=6, weights=True, directed=None), st.booleans())
 def test_places_of_each_node(batch, weighted):
     found = tables(batch, batch.node_offsets, np.arange(batch.n_nodes_total), weighted)

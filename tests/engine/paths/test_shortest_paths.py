@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
@@ -49,7 +49,6 @@ def expected_tables(batch, levels, ordered):
     return expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.booleans().flatmap(
         lambda directed: st.tuples(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.linalg import ArpackError
 
@@ -34,7 +34,6 @@ def check(batch, n_dims, tolerance):
         np.testing.assert_allclose(by_adjacency.values[i], values, atol=tolerance)
 
 
-@settings(max_examples=60)
 @given(graph_batches(max_graphs=4), st.integers(1, 8))
 def test_small_graphs(batch, n_dims):
     check(batch, n_dims, 1e-7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from compiled_calls import from_python
 from gramlet import GraphBatch, as_batch
@@ -22,7 +22,6 @@ def solved(batch: GraphBatch):
     return theta_values(batch.node_offsets, batch.indptr, batch.indices, Tiling())
 
 
-@settings(max_examples=60)
 @given(graph_batches(max_graphs=4, max_nodes=8))
 def test_every_set_of_positive_entries(batch):
     found = solved(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from compiled_calls import from_python
 from gramlet.engine.walks.product_walks import Pair, apply_product, lay_out, room, sort_by_label
@@ -29,7 +29,6 @@ def sorted_graphs(batch, weighted=True):
     return sort_by_label(batch.node_offsets, batch.indptr, batch.indices, codes, weights)
 
 
-@settings(max_examples=40)
 @given(graph_batches(min_graphs=1, max_graphs=5))
 def test_sorting_by_label_keeps_the_graphs(batch):
     graphs = sorted_graphs(batch)
@@ -52,7 +51,6 @@ def test_sorting_by_label_keeps_the_graphs(batch):
         assert (np.diff(graphs.class_labels[classes]) > 0).all()
 
 
-@settings(max_examples=40)
 @given(graph_batches(min_graphs=2, max_graphs=3, max_nodes=6))
 def test_products_have_the_moments_of_the_product_graph(batch):
     graphs, plain = sorted_graphs(batch), plain_graphs(batch)
@@ -71,7 +69,6 @@ def test_products_have_the_moments_of_the_product_graph(batch):
             np.testing.assert_allclose(np.sort(ours), np.sort(theirs), rtol=1e-12)
 
 
-@settings(max_examples=40)
 @given(graph_batches(min_graphs=1, max_graphs=4, max_nodes=6))
 def test_radii_of_products(batch):
     graphs, plain = sorted_graphs(batch), plain_graphs(batch)
@@ -111,7 +108,6 @@ def test_radii_with_negative_weights():
         np.testing.assert_allclose(found, spectral_radius(matrix), rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=40)
 @given(graph_batches(min_graphs=1, max_graphs=5))
 def test_spectra_hold_the_numbers_of_walks(batch):
     spectra, radii = walk_spectra(

@@ -385,6 +385,7 @@ def test_catalogue_rows() -> None:
         assert datasets.re.fullmatch(r"[A-Za-z0-9][\w.-]*", name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:.*self-loops were dropped")
 def test_catalogue_agrees_with_the_data(shared_data: Path) -> None:
     for archive in sorted(shared_data.glob("*.zip")):

@@ -15,7 +15,7 @@ from gramlet.files.dataset import Dataset
 from reference.strategies import graph_batches
 from reference.tu_files import GOOD, put
 
-OPTIONS = {"max_examples": 60, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+OPTIONS = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 
 @settings(**OPTIONS)

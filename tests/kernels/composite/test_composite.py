@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -67,7 +67,6 @@ def members(inner):
     ]
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     graph_batches(min_graphs=1, labels=True, edge_labels=False),
     graph_batches(min_graphs=1, labels=True, edge_labels=False),
@@ -86,7 +85,6 @@ def test_sums_are_weighted_sums(train, test, inner, outer, weights):
     np.testing.assert_allclose(kernel.transform(test), rows, rtol=1e-10, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     graph_batches(min_graphs=1, labels=True, edge_labels=False),
     graph_batches(min_graphs=1, labels=True, edge_labels=False),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -35,7 +35,6 @@ def naive(fitted: np.ndarray, new: np.ndarray, metric: str, gamma: object) -> np
     return np.array([[np.exp(-gamma * ((x - y) ** 2).sum()) for y in ours] for x in theirs])
 
 
-@settings(max_examples=40, deadline=None)
 @given(graph_batches(min_graphs=1), graph_batches(min_graphs=1))
 @pytest.mark.parametrize(("metric", "gamma"), [("rbf", "median"), ("rbf", 0.3), ("linear", 1.0)])
 def test_definition(metric, gamma, batch, new):

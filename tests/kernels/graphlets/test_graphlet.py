@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, GraphletKernel, WeisfeilerLehman, mean_kernel, mmd, mmd_test
@@ -26,7 +26,6 @@ def random_batch(sizes, density=0.4, seed=0):
 
 
 @given(graph_batches(min_graphs=1, max_graphs=4), st.sampled_from([3, 4]), st.booleans())
-@settings(max_examples=40)
 def test_kernel_is_that_of_the_definition(batch, k, connected_only):
     found = GraphletKernel(k, connected_only).fit_transform(batch)
     expected = gram(reference.graphlet_kernel, batch, k=k, connected_only=connected_only)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, HadamardCode
@@ -25,7 +25,6 @@ def two_batches(draw):
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(two_batches(), st.integers(0, 5))
 def test_the_definition(batches, n_iter):
     batch, new = batches

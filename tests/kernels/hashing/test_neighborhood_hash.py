@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, NeighborhoodHash
@@ -30,7 +30,6 @@ def cases(draw):
     return (*batches, n_bits, codes)
 
 
-@settings(max_examples=80, deadline=None)
 @given(cases(), st.integers(1, 4), st.sampled_from(["simple", "count"]))
 def test_the_definition(case, n_iter, kind):
     batch, new, n_bits, codes = case
@@ -56,6 +55,7 @@ def test_worked_values():
     np.testing.assert_allclose(count[[0, 0, 1], [1, 2, 2]], [2 / 3, 0.5, 2 / 3])
 
 
+@pytest.mark.exhaustive
 def test_codes_of_labels_are_the_same_in_every_process():
     program = (
         "from gramlet import NeighborhoodHash\n"

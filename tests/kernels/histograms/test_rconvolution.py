@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gramlet import EdgeHistogram, RConvolution, VertexHistogram
 from reference.examples import random_graphs
@@ -42,7 +42,6 @@ def triples(graph):
     ]
 
 
-@settings(max_examples=30)
 @given(graph_batches(min_graphs=1, max_graphs=4, max_nodes=5))
 def test_vertex_histogram(batch):
     slow = RConvolution(nodes, [equal]).fit_transform(batch)

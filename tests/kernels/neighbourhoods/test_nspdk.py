@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import NSPDK, GraphBatch, ShortestPath
@@ -24,7 +24,6 @@ def two_batches(draw):
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(two_batches(), st.integers(0, 3), st.integers(0, 4), st.booleans())
 def test_the_definition(batches, radius, distance, normalize_levels):
     batch, new = batches

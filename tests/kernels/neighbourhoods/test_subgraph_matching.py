@@ -49,13 +49,11 @@ sizes = st.integers(1, 4)
 weights = st.sampled_from(["uniform", "increasing", "decreasing", "strong-decreasing"])
 
 
-@settings(max_examples=40, deadline=None)
 @given(two_batches(), sizes, weights, st.booleans(), st.sampled_from(["label", "one"]))
 def test_types(batches, size, weights, connected, edge_kernel):
     agree(*batches, size=size, weights=weights, connected=connected, edge_kernel=edge_kernel)
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     two_batches(),
     sizes,
@@ -69,7 +67,7 @@ def test_callables(batches, size, connected, kernels):
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(two_batches(attributes=True), st.integers(1, 3), st.sampled_from([None, 0.3]))
 def test_gaussian(batches, size, mu):
     batch, new = batches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -64,13 +64,11 @@ def test_a_path_of_three_equal_nodes(weighted):
     assert GraphHopper(weighted=weighted).fit_transform(path)[0, 0] == 53
 
 
-@settings(max_examples=60)
 @given(two_batches(), st.booleans())
 def test_labels(batches, weighted):
     agree(GraphHopper("label", weighted=weighted), *batches, node_kernel="label", weighted=weighted)
 
 
-@settings(max_examples=100)
 @given(
     two_batches(attributes=True),
     st.sampled_from(["linear", "gaussian", "bridge", "auto"]),
@@ -97,7 +95,6 @@ def test_mu_after_a_fit_on_graphs_without_nodes():
     assert kernel.diagonal(new)[0] == pytest.approx(2 + 2 * np.exp(-1))  # two columns: mu = 1/2
 
 
-@settings(max_examples=40)
 @given(two_batches(attributes=True), st.sampled_from(["label", "linear"]), st.booleans())
 def test_features_multiply_to_the_kernel(batches, node_kernel, use_labels):
     fitted, new = batches

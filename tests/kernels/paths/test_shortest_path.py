@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gramlet
@@ -32,14 +32,12 @@ def agree(kernel, definition, batch, new, **options):
     np.testing.assert_allclose(kernel.diagonal(new), own)
 
 
-@settings(max_examples=60)
 @given(two_batches(), st.booleans(), st.sampled_from(["unordered", "ordered"]))
 def test_unweighted(batches, labels, pairs):
     kernel = ShortestPath(use_labels=labels, pairs=pairs)
     agree(kernel, paths_walks.shortest_path, *batches, labels=labels, pairs=pairs)
 
 
-@settings(max_examples=60)
 @given(
     two_batches(weights=True),
     st.booleans(),
@@ -52,7 +50,6 @@ def test_weighted(batches, labels, bin_width, pairs):
     agree(kernel, paths_walks.shortest_path, *batches, labels=labels, **options)
 
 
-@settings(max_examples=40)
 @given(two_batches(), st.integers(0, 2), st.booleans(), st.booleans())
 def test_weisfeiler_lehman_over_paths(batches, n_iter, include_initial, use_edge_labels):
     batch, new = batches

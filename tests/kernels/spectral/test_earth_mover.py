@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import EMDKernel, GraphBatch, as_batch, earth_movers_distance
@@ -42,7 +42,6 @@ INDEFINITE = {"gamma": 0.5, "n_dims": 3}
 # Distances
 
 
-@settings(max_examples=50)
 @given(
     graph_batches(min_graphs=2, max_graphs=2, min_nodes=1),
     st.integers(1, 7),
@@ -143,7 +142,6 @@ def test_directed_graphs_have_no_distance():
 # The kernel
 
 
-@settings(max_examples=30)
 @given(
     two_batches(),
     st.integers(1, 6),

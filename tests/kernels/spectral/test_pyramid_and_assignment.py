@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -24,7 +24,6 @@ def two_batches(draw):
     )
 
 
-@settings(max_examples=60)
 @given(two_batches(), st.integers(1, 6), st.integers(0, 4), st.sampled_from(["auto", True, False]))
 def test_pyramid_match(batches, n_dims, n_levels, labels):
     batch, new = batches
@@ -38,7 +37,6 @@ def test_pyramid_match(batches, n_dims, n_levels, labels):
     )
 
 
-@settings(max_examples=40)
 @given(two_batches(), st.integers(1, 6))
 def test_geometric_assignment(batches, n_dims):
     batch, new = batches

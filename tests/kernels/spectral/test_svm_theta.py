@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, SVMTheta
@@ -14,7 +14,6 @@ from reference.kernels.svm_theta import svm_theta
 from reference.strategies import graph_batches
 
 
-@settings(max_examples=40)
 @given(
     graph_batches(min_graphs=1, max_graphs=4),
     graph_batches(min_graphs=1, max_graphs=3),

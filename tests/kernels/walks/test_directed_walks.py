@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gramlet
@@ -52,7 +52,6 @@ def test_walks_follow_arcs():
     assert kernel.transform(turned).tolist() == [[3]]
 
 
-@settings(max_examples=50)
 @given(st.data(), st.sampled_from(KINDS), st.booleans(), st.booleans(), st.floats(0.01, 0.9999))
 def test_new_graphs_against_the_definition(data, kind, labels, weighted, share):
     columns = {"labels": True, "weights": weighted, "directed": True, "max_nodes": 6}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, Propagation
@@ -25,7 +25,6 @@ def two_batches(draw):
     )
 
 
-@settings(max_examples=60)
 @given(two_batches(), st.sampled_from(METRICS), st.sampled_from([1e-3, 0.5]), st.integers(0, 3))
 def test_labels(batches, metric, width, n_iter):
     batch, new = batches

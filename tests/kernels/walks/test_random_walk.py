@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gramlet import GraphBatch, RandomWalk, as_batch
@@ -34,7 +34,6 @@ def named_decay(error: pytest.ExceptionInfo) -> float:
     return float(found.group(1))
 
 
-@settings(max_examples=60)
 @given(
     graph_batches(min_graphs=1, max_graphs=4, max_nodes=6, directed=None),
     st.sampled_from(KINDS),
@@ -145,7 +144,6 @@ def test_no_decay_counts_pairs_of_nodes():
 # The largest decay
 
 
-@settings(max_examples=40)
 @given(
     graph_batches(min_graphs=1, max_graphs=4, max_nodes=6, directed=None),
     st.booleans(),

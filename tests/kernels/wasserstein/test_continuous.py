@@ -29,7 +29,6 @@ def with_attributes(draw, min_nodes=0):
     return batch[:cut], batch[cut:]
 
 
-@settings(max_examples=40)
 @given(with_attributes(), st.integers(0, 2), st.booleans(), st.sampled_from([0.3, 2.0]))
 def test_kernel(batches, n_iter, include_initial, gamma):
     batch, new = batches

@@ -64,7 +64,6 @@ def fitted_pairs(kernel, batch, y, weights, constant):
     )
 
 
-@settings(max_examples=40)
 @given(
     classified(),
     constants(),

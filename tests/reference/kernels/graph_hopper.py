@@ -88,21 +88,6 @@ def places(graph: PlainGraph, weighted: bool = False) -> list[Counter]:
     return counts
 
 
-def graph_hopper_by_places(
-    G, H, node_kernel="label", mu=None, width=4.0, weighted=False, use_labels=False
-) -> float:
-    """Σ_{v,w} ⟨M_v, M_w⟩ κ(v, w): the same value."""
-    places_of_h = places(H, weighted)
-    total = 0.0
-    for v, of_v in enumerate(places(G, weighted)):
-        for w, of_w in enumerate(places_of_h):
-            shared = sum(count * of_w[key] for key, count in of_v.items())
-            if shared:
-                kappa = node_kernel_value(G, H, v, w, node_kernel, mu, width, use_labels)
-                total += shared * kappa
-    return total
-
-
 def graph_hopper(
     graphs,
     other=None,

@@ -65,11 +65,6 @@ def weighted_distance(G, H, weights: dict[Pattern, float], settings: Settings) -
     return settings.offset - sum(weights.get(p, 1.0) * z for p, z in vector.items())
 
 
-def weighted_kernel(G, H, weights, settings: Settings, gamma: float = 1.0) -> float:
-    """exp(−γ d_W)."""
-    return math.exp(-gamma * weighted_distance(G, H, weights, settings))
-
-
 # Loss
 
 
