@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from gramlet import theory
@@ -23,7 +22,6 @@ from gramlet.embeddings.feature_maps import GaussianMap, MatchMap
 from gramlet.embeddings.graph_sampling import GraphSampling
 from gramlet.embeddings.optical_map import OpticalMap
 from gramlet.embeddings.random_graph_embedding import RandomGraphEmbedding
-from gramlet.evaluation.choice import choose
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.run import evaluate
 from gramlet.files.dataset import Dataset
@@ -35,6 +33,7 @@ from gramlet.files.datasets.synthetic import (
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.wasserstein.wasserstein_wl import WassersteinWL
 from gramlet.kernels.wasserstein.weighted import WeightedWassersteinWL
+from gramlet.models.estimators import GraphClassifier
 
 _PLANTED = "0(0,1,2)"
 
@@ -160,8 +159,13 @@ def planted(repeats: int = 10, n_jobs: int | None = None) -> dict[str, Any]:
 def _planted_scores(kernel: Any, data: Any, protocol: Protocol) -> list[float]:
     graphs, target = data.graphs[data.train], data.target[data.train]
     tests, truth = data.graphs[data.test], data.target[data.test]
-    choice = choose(kernel, graphs, target, protocol, options={"gamma": (0.1, 1.0, 10.0)})
-    model = make_pipeline(choice.estimator, SVC(kernel="precomputed", C=choice.C))
+    model = GraphClassifier(
+        kernel,
+        options={"gamma": (0.1, 1.0, 10.0)},
+        C=protocol.C,
+        cv=protocol.inner_folds,
+        random_state=protocol.random_state,
+    )
     scores = [float(model.fit(graphs, target).score(tests, truth))]
     gram, cross = kernel.fit_transform(graphs, target), kernel.transform(tests)
     for cost in protocol.C:

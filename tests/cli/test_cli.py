@@ -108,6 +108,19 @@ class TestEvaluate:
         assert "Best: " in out
         assert all(line.startswith("gramlet: compiling") for line in err.splitlines())
 
+    def test_rows_by_default_suit_the_columns(self, run, molecules):
+        quick = (*QUICK, "--C", "1", "-p", "n_iter=1", "-p", "radius=1", "-p", "distance=4")
+        code, out, err = run("evaluate", molecules, *quick)
+        assert code == 0, err
+        lines = out.split("───\n")[1].split("\n\n")[0].splitlines()
+        kernels = ["morgan", "wl-oa", "wl", "sp", "nspdk", "wl-oa + rbf(descriptors)", "auto"]
+        rows = [line.split("  ")[0] for line in lines]
+        assert rows == ["majority", "size", "vertex", "edge", *kernels]
+        assert "kernel " in lines[-1]
+        assert "Normalisation: tanimoto (vertex, edge, morgan, wl-oa" in out
+        code, out, _ = run("evaluate", molecules, "-k", "wl", "--normalize", "none", *quick[:-6])
+        assert "Normalisation: none (vertex, edge, wl)." in out
+
     def test_json_holds_the_results(self, run, tmp_path):
         path = tmp_path / "results.json"
         code, _, _ = run("evaluate", "-k", "wl", "-p", "n_iter=2", "--json", path, *QUICK)
@@ -177,11 +190,13 @@ class TestGram:
     @pytest.mark.parametrize("ending", ["npy", "npz", "csv"])
     def test_it_writes_what_gram_gives(self, run, tmp_path, ending):
         path = tmp_path / f"K.{ending}"
-        code, out, _ = run("gram", "MUTAG", "-k", "wl", "-p", "n_iter=2", "--normalize", "-o", path)
+        how = ("-k", "wl", "-p", "n_iter=2", "--normalize", "cosine")
+        code, out, _ = run("gram", "MUTAG", *how, "-o", path)
         assert code == 0
-        assert out.startswith("188 × 188 matrix of WeisfeilerLehman(n_iter=2, normalize=True) in")
+        made = "WeisfeilerLehman(n_iter=2, normalize='cosine')"
+        assert out.startswith(f"188 × 188 matrix of {made} in")
         mutag = gramlet.load_dataset("MUTAG")
-        expected = gramlet.gram(mutag.graphs, "wl", n_iter=2, normalize=True)
+        expected = gramlet.gram(mutag.graphs, "wl", n_iter=2, normalize="cosine")
         if ending == "npy":
             found = np.load(path)
         elif ending == "npz":
@@ -205,13 +220,25 @@ class TestModels:
         model, out_file = tmp_path / "m.gramlet", tmp_path / "p.csv"
         code, out, _ = run("train", "MUTAG", "-k", "wl", "-p", "n_iter=2", "-o", model)
         assert code == 0
-        assert "n_iter=2" in out
-        assert "% right in cross-validation, which also chose it" in out
+        assert out.startswith("wl n_iter=2 normalize=tanimoto, support vectors (svc) C=")
+        assert "% in cross-validation, which also chose it" in out
         code, out, err = run("predict", model, "MUTAG")
         assert code == 0
         mutag = gramlet.load_dataset("MUTAG")
-        expected = gramlet.load(model).predict(mutag.graphs)
-        assert [int(line) for line in out.splitlines()] == expected.tolist()
+        fitted = gramlet.load(model)
+        assert isinstance(fitted, gramlet.GraphClassifier)
+        expected = fitted.predict(mutag.graphs)
+        head, *lines = [line.split() for line in out.splitlines()]
+        assert head == ["id", "prediction", "probability", "nearest", "similarity", "inside"]
+        assert [int(line[1]) for line in lines] == expected.tolist()
+        chances = fitted.predict_proba(mutag.graphs)
+        chances = chances[np.arange(188), np.searchsorted(fitted.classes_, expected)]
+        np.testing.assert_allclose([float(line[2]) for line in lines], chances, rtol=1e-3)
+        assert {line[5] for line in lines} == {"yes"}
+        printed = run("predict", model, "MUTAG", "--csv")[1]
+        rows = list(csv.DictReader(printed.splitlines()))
+        assert list(rows[0]) == head
+        assert [float(row["probability"]) for row in rows] == chances.tolist()
         right = np.count_nonzero(expected == mutag.target)
         assert err.splitlines()[-1] == f"accuracy: {100 * right / 188:.1f} % ({right} of 188)"
         assert run("predict", model, "MUTAG", "-o", out_file)[0] == 0
@@ -225,20 +252,34 @@ class TestModels:
         code, out, _ = run("train", "MUTAG", "-k", "vertex", "--C", "7", "-o", model)
         assert code == 0
         assert "C=7" in out
-        assert "cross-validation" not in out
-        assert gramlet.load(model)[-1].C == 7.0
+        assert "also chose it" not in out
+        assert gramlet.load(model).best_params_["C"] == 7.0
 
-    def test_ids_before_predictions(self, run, molecules, tmp_path):
+    def test_auto_is_the_default(self, run, molecules, tmp_path):
+        model = tmp_path / "m.gramlet"
+        code, out, _ = run("train", molecules, "--inner-folds", "2", "-o", model)
+        assert code == 0
+        fitted = gramlet.load(model)
+        assert fitted.kernel == "auto"
+        assert out.startswith(f"{fitted.best_params_['kernel']} ")
+        assert fitted.n_jobs is None
+        assert fitted.kernel_.n_jobs is None
+
+    def test_graphs_are_named_by_their_ids(self, run, molecules, tmp_path):
         model, new = tmp_path / "m.gramlet", tmp_path / "new.csv"
+        rows = [f"m{i},{row}" for i, row in enumerate(SMILES.split()[1:])]
+        molecules.write_text("\n".join(["id,smiles,label", *rows]) + "\n")
         assert run("train", molecules, "-k", "vertex", "--C", "1", "-o", model)[0] == 0
         new.write_text('smiles,name\nCCCCO,a\nCCCC,"b,2"\n')
-        code, out, _ = run("predict", model, new, "--id", "name")
+        code, out, _ = run("predict", model, new, "--id", "name", "--csv")
         assert code == 0
-        rows = list(csv.reader(out.splitlines()))
-        assert [name for name, _ in rows] == ["a", "b,2"]
-        assert [[answer] for _, answer in rows] == [
-            [line] for line in run("predict", model, new)[1].splitlines()
-        ]
+        rows = list(csv.DictReader(out.splitlines()))
+        assert [row["id"] for row in rows] == ["a", "b,2"]
+        assert [row["nearest"] for row in rows] == ["m6", "m7"]
+        assert [row["similarity"] for row in rows] == ["1.0", "1.0"]
+        new.write_text("smiles\nCCCCO\nCCCC\n")
+        again = run("predict", model, new, "--csv")[1]
+        assert [row["id"] for row in csv.DictReader(again.splitlines())] == ["0", "1"]
 
     def test_words_as_classes(self, run, molecules, tmp_path):
         model = tmp_path / "m.gramlet"
@@ -247,7 +288,11 @@ class TestModels:
         new = tmp_path / "new.smi"
         new.write_text("CCCCCCO first\nCCCCCC second\n")
         code, out, err = run("predict", model, new)
-        assert (code, out.split()) == (0, ["yes", "no"])
+        assert code == 0
+        assert [line.split()[:2] for line in out.splitlines()[1:]] == [
+            ["first", "yes"],
+            ["second", "no"],
+        ]
         assert "accuracy" not in err  # names of molecules are not classes
 
     def test_a_kernel_is_no_model_to_predict_with(self, run, tmp_path):
@@ -309,7 +354,7 @@ class TestErrors:
             ("evaluate --kernel wll", "Did you mean 'wl'?"),
             ("evaluate --folds 100", "Class 'not mutagenic' has 63 graphs, fewer than the 100"),
             ("evaluate --param depth=1", "none of the kernels has a parameter 'depth'"),
-            ("evaluate --param n_iter=-1", "'n_iter' parameter of WeisfeilerLehman"),
+            ("evaluate --param n_iter=-1", "'n_iter' parameter of WLOptimalAssignment"),
             ("evaluate --holdout 2", "'--holdout': Input should be"),
             ("evaluate --json no/such/x.json", "there is no folder 'no/such'"),
             ("evaluate no/such.zip", "there is no file or folder 'no/such.zip'"),
@@ -325,7 +370,12 @@ class TestErrors:
             ("gram MUTAG -o K.npy -p n_iter=1 -p n_iter=2", "--param 'n_iter' is given twice"),
             ("gram MUTAG -o K.npy -p n_iter=-1", "'n_iter' parameter of WeisfeilerLehman"),
             ("train MUTAG -o .", "is a folder; name a file"),
-            ("train MUTAG -o m.gramlet --C -1 -p n_iter=1", "must be positive"),
+            ("train MUTAG -o m.gramlet --C -1", "must be positive"),
+            ("train MUTAG -o m.gramlet -p n_iter=-1 -k wl", "'n_iter' parameter of"),
+            ("train MUTAG -o m.gramlet -p depth=1", "None of the kernels has a parameter 'depth'"),
+            ("train MUTAG -o m.gramlet --classifier gp", "one of svc, ridge for classification"),
+            ("train MUTAG -o m.gramlet --normalize both", "--normalize"),
+            ("gram MUTAG -o K.npy -k netlsd --normalize cosine", "has no parameter normalize"),
             ("predict no.gramlet MUTAG", "there is no file 'no.gramlet'"),
             ("kernels nope", "No kernel is called 'nope'"),
         ],

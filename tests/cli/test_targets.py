@@ -63,7 +63,7 @@ def results(path: Path) -> dict[str, Result]:
 
 class TestNumbers:
     def test_evaluate(self, run, solubility, tmp_path):
-        line = ("evaluate", solubility, "--target", "logS", "--no-normalize", *QUICK)
+        line = ("evaluate", solubility, "--target", "logS", "--normalize", "none", *QUICK)
         code, out, said = run(*line, "--json", "r.json")
         assert code == 0, said
         assert "30 graphs" in out
@@ -74,36 +74,52 @@ class TestNumbers:
         assert found["vertex"].scoring == "r2"
         assert found["vertex"].mean > 0.9 > found["mean"].mean
 
-    @pytest.mark.parametrize("classifier", [[], ["--classifier", "svr"]])
-    def test_train_predict_explain(self, run, solubility, tmp_path, classifier):
-        line = ("train", solubility, "-k", "vertex", "--no-normalize", "--inner-folds", "2")
-        code, out, said = run(*line, "-o", "m.gramlet", *classifier)
+    @pytest.mark.parametrize("machine", ["gp", "ridge", "svr"])
+    def test_train_and_predict(self, run, solubility, tmp_path, machine):
+        line = ("train", solubility, "-k", "vertex", "--normalize", "none", "--inner-folds", "2")
+        code, out, said = run(*line, "-o", "m.gramlet", "--classifier", machine)
         assert code == 0, said
-        assert "in cross-validation, which also chose it" in out
-        assert 0.8 < float(out.split("r2 ")[1].split()[0]) <= 1
+        assert f"({machine}) " in out
+        if machine != "gp":
+            assert "in cross-validation, which also chose it" in out
+            assert 0.8 < float(out.split("R² ")[1].split()[0]) <= 1
         code, out, said = run("predict", "m.gramlet", solubility, "-o", "p.csv")
         assert code == 0
         assert said[-1].startswith("R²: ")
         assert 0.9 < float(said[-1].split()[1].rstrip(",")) <= 1
         with (tmp_path / "p.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
-        assert list(rows[0]) == ["graph", "id", "prediction"]
+        std = ["standard deviation"] if machine == "gp" else []
+        near = ["nearest", "similarity", "inside"]
+        assert list(rows[0]) == ["graph", "id", "prediction", *std, *near]
+        assert [row["nearest"] for row in rows] == [f"m{i}" for i in range(30)]
         assert [row["id"] for row in rows] == [f"m{i}" for i in range(30)]
         data = gramlet.read(solubility)
         model = gramlet.load(tmp_path / "m.gramlet")
         predicted = np.array([float(row["prediction"]) for row in rows])
         np.testing.assert_array_equal(predicted, model.predict(data.graphs))
         assert np.corrcoef(predicted, data.target)[0, 1] > 0.95
-        code, out, said = run("explain", "m.gramlet", solubility, "-o", "why")
-        assert code == 0, said
-        assert "Positive values speak for higher values." in out
-        lines = {line.split()[0]: float(line.split()[1]) for line in out.splitlines()[4:-2]}
-        assert lines["C"] > 0 > lines["O"]
+        if machine == "gp":
+            table = run("predict", "m.gramlet", solubility)[1].splitlines()
+            assert table[0].split("  ")[-1] == "inside"
+            spread = model.predict(data.graphs, return_std=True)[1]
+            assert table[1].split()[2] == f"{spread[0]:.4g}"
+
+    def test_options_that_a_process_does_not_have(self, run, solubility, tmp_path):
+        for option in (("--C", "1"), ("--scoring", "r2")):
+            code, _, said = run("train", solubility, "-k", "vertex", *option, "-o", "m.gramlet")
+            assert code == 2
+            assert f"{option[0]} does not apply to a Gaussian process" in said[0]
+        code, _, said = run("train", solubility, "--classifier", "svc", "-o", "m.gramlet")
+        assert code == 2
+        assert "--classifier must be one of gp, ridge, svr for regression" in said[0]
 
     def test_explain_fits_a_regression_of_its_own(self, run, solubility, tmp_path):
         code, out, said = run("explain", solubility, "-o", "why", "--inner-folds", "2")
         assert code == 0, said
-        assert out.splitlines()[1].startswith("wl fitted with C=")
+        assert out.splitlines()[1].startswith(
+            "wl n_iter=2 normalize=tanimoto, Gaussian process (gp) s="
+        )
         assert sorted(os.listdir(tmp_path / "why")) == [
             "graphs.csv",
             "graphs.png",
@@ -166,10 +182,11 @@ class TestClasses:
         assert run(*line, "-o", "m.gramlet")[0] == 0
         data = gramlet.read(rare)
         model = gramlet.load(tmp_path / "m.gramlet")
-        assert model[-1].class_weight == "balanced"
+        assert model.class_weight == "balanced"
         assert run("predict", "m.gramlet", rare, "-o", "p.csv")[0] == 0
-        table = np.genfromtxt(tmp_path / "p.csv", delimiter=",", skip_header=1)
-        np.testing.assert_array_equal(table[:, 2], model.decision_function(data.graphs))
+        with (tmp_path / "p.csv").open(newline="") as file:
+            shown = [float(row["decision for 1"]) for row in csv.DictReader(file)]
+        np.testing.assert_array_equal(shown, model.decision_function(data.graphs))
         logistic = make_pipeline(
             gramlet.FeatureMap(gramlet.VertexHistogram()), LogisticRegression()
         )

@@ -98,7 +98,7 @@ class TestStreams:
                 "gramlet: error: standard output cannot be written: "
             )
         code, out, err = self.shell(f"predict {model} MUTAG | head -1")
-        assert out in ("1\n", "-1\n")
+        assert out.startswith("id ")
         assert "error" not in err
 
 

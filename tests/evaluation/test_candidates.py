@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from gramlet import (
+    GraphClassifier,
     Protocol,
     WeightedWassersteinWL,
     WeisfeilerLehman,
     evaluate,
     load_dataset,
 )
-from gramlet.evaluation import choose
 from gramlet.evaluation.candidates import candidates_of
 from gramlet.evaluation.grid_search import Data, select
 from gramlet.evaluation.machines import machine_of
@@ -85,7 +85,10 @@ def test_number_of_fits(planted, monkeypatch):
         "_fit",
         lambda self, b, *rest: fits.append(len(b)) or fit(self, b, *rest),
     )
-    choose(WeightedWassersteinWL(solver="accelerated"), graphs, y, QUICK, options=OPTIONS)
+    kernel = WeightedWassersteinWL(solver="accelerated")
+    model = GraphClassifier(kernel, options=OPTIONS, C=QUICK.C, cv=QUICK.inner_folds)
+    model.fit(graphs, y)
+    assert fits.pop() == len(graphs)
     # n_iter × radius, on each inner fold or, once they cannot win, on fewer; γ and C need no fit.
     assert 4 + QUICK.inner_folds - 1 <= len(fits) <= 4 * QUICK.inner_folds
 

@@ -12,6 +12,7 @@ from gramlet.evaluation.hints import (
     duplicate_hints,
     edge_of_grid_hints,
     isomorphism_classes,
+    users_of,
 )
 from gramlet.evaluation.task import target_of
 from gramlet.kernels import registry
@@ -41,8 +42,9 @@ def test_options_chosen_on_the_test_parts():
     gamma, cost = edge_of_grid_hints(tried, chosen, {"gamma"})
     assert gamma.text == (
         "gamma: the largest value tried, 10, was chosen on the test parts. Larger values may do "
-        "better."
+        "better: --param gamma=10,100,1000."
     )
+    assert cost.text.endswith("Larger values may do better: --C 4 --C 8 --C 16.")
     assert "was chosen in 100 % of the training parts" in cost.text
 
 
@@ -241,9 +243,20 @@ def test_what_is_called_unused_does_not_change_similarities(rich, name, params, 
 def test_a_hint_names_the_parameter_that_helps(rich):
     hints = {h.facts["column"]: h.text for h in column_hints("sp", [registry.make("sp")], rich)}
     assert hints["edge_weights"] == (
-        "The graphs have edge weights, which sp does not use. weighted=True makes it use them."
+        "The graphs have edge weights, which sp does not use. weighted=True (--param "
+        "weighted=true) makes it use them."
     )
-    assert hints["edge_labels"] == "The graphs have edge labels, which sp does not use."
+    assert hints["edge_labels"] == (
+        "The graphs have edge labels, which sp does not use. wl-oa and nspdk do: --kernel wl-oa "
+        "--kernel nspdk."
+    )
+
+
+def test_kernels_that_hints_name_use_the_column():
+    for column in ("node_labels", "edge_labels", "edge_weights", "node_attributes"):
+        names = users_of(column).split("--kernel ")[1:]
+        assert names
+        assert all(column in registry.get(name.strip(" .")).tags.uses for name in names)
 
 
 def test_weights_and_labels_that_are_all_equal_are_not_missed(rich):

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR
 
 from gramlet import Protocol, VertexHistogram, WeisfeilerLehman, evaluate
-from gramlet.evaluation import choose
 from gramlet.evaluation.splits import make_splits
+from gramlet.models.estimators import GraphClassifier, GraphRegressor
 from reference.evaluation import chosen_cost, classes_of, penalties, points, ridge, trees
 
 QUICK = Protocol(folds=4, repeats=2, inner_folds=3, C=(0.01, 0.1, 1.0, 10.0, 100.0))
@@ -243,47 +243,41 @@ class TestFeatures:
         np.testing.assert_array_equal(direct.predictions, ready.predictions)
 
 
-class TestChoosing:
-    @pytest.mark.parametrize("kernel", [WeisfeilerLehman(n_iter=1), Sizes()])
-    @pytest.mark.parametrize("classifier", ["ridge", "svr"])
-    def test_the_machine_behind_the_kernel_predicts_as_evaluation_does(self, kernel, classifier):
+class TestEstimators:
+    @pytest.mark.parametrize("machine", ["ridge", "svr"])
+    def test_regressors_predict_as_evaluation_does(self, machine):
         graphs = trees(48)
         y = graphs.sizes + np.random.default_rng(0).normal(size=48)
-        train, held = graphs[:36], graphs[36:]
-        choice = choose(kernel, train, y[:36], QUICK, classifier=classifier)
-        assert (choice.task, choice.scoring) == ("regression", "r2")
-        told = make_pipeline(choice.estimator, choice.machine).fit(train, y[:36]).predict(held)
-        if isinstance(kernel, Sizes):
-            features = kernel.transform(graphs)
-            features = features - features[:36].mean(axis=0)
-            gram = features @ features.T
-            gram /= np.trace(gram[:36, :36]) / 36
-        else:
-            gram = kernel.fit_transform(graphs)
+        kernel = WeisfeilerLehman(n_iter=1)
+        model = GraphRegressor(kernel, regressor=machine, C=QUICK.C, cv=QUICK.inner_folds)
+        model.fit(graphs[:36], y[:36])
+        gram = kernel.fit_transform(graphs)
         block, cross = gram[:36, :36], gram[36:, :36]
-        if classifier == "ridge":
+        if machine == "ridge":
             cost = chosen_cost(block, y[:36, None], QUICK.C, of_classes=False)
-            assert QUICK.C[cost] == choice.C
+            assert QUICK.C[cost] == model.best_params_["C"]
             wanted = ridge(block, cross, y[:36, None], penalties(block, QUICK.C)[cost])[:, 0]
         else:
-            wanted = SVR(kernel="precomputed", C=choice.C).fit(block, y[:36]).predict(cross)
-        np.testing.assert_allclose(told, wanted, atol=2e-3 if classifier == "svr" else 1e-6)
+            cost = model.best_params_["C"]
+            wanted = SVR(kernel="precomputed", C=cost).fit(block, y[:36]).predict(cross)
+        atol = 2e-3 if machine == "svr" else 1e-6
+        np.testing.assert_allclose(model.predict(graphs[36:]), wanted, atol=atol)
 
     @pytest.mark.parametrize("n_classes", [2, 3])
-    def test_the_ridge_of_classes_behind_a_kernel_predicts_as_evaluation_does(self, n_classes):
+    def test_the_ridge_of_classes_predicts_as_evaluation_does(self, n_classes):
         graphs = trees(48)
         y = classes_of(graphs.sizes + np.random.default_rng(0).normal(size=48), n_classes)
         names = np.array(["a", "b", "c"])[y]
-        train, held = graphs[:36], graphs[36:]
         kernel = WeisfeilerLehman(n_iter=1)
-        choice = choose(kernel, train, names[:36], QUICK, classifier="ridge")
-        told = make_pipeline(choice.estimator, choice.machine).fit(train, names[:36]).predict(held)
+        model = GraphClassifier(kernel, classifier="ridge", C=QUICK.C, cv=QUICK.inner_folds)
+        model.fit(graphs[:36], names[:36])
         gram = kernel.fit_transform(graphs)
         block, cross, columns = gram[:36, :36], gram[36:, :36], np.eye(n_classes)[y[:36]]
         cost = chosen_cost(block, columns, QUICK.C, of_classes=True)
-        assert QUICK.C[cost] == choice.C
+        assert QUICK.C[cost] == model.best_params_["C"]
         values = ridge(block, cross, columns, penalties(block, QUICK.C)[cost])
-        np.testing.assert_array_equal(told, np.array(["a", "b", "c"])[values.argmax(axis=1)])
+        wanted = np.array(["a", "b", "c"])[values.argmax(axis=1)]
+        np.testing.assert_array_equal(model.predict(graphs[36:]), wanted)
 
 
 class TestBaselines:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix, roc_auc_score
 
-from gramlet import Protocol, compare_results, evaluate
+from gramlet import Protocol, compare_results, evaluate, load_dataset
 from gramlet.evaluation import Result, table
+from gramlet.evaluation.candidates import candidates_of, normalisation_of
 from gramlet.evaluation.splits import make_splits
 from reference.evaluation import classes_of, points, trees
 
@@ -146,15 +149,43 @@ def test_held_out_shares_leave_the_rest_without_predictions():
 def test_tables_of_other_scorers(numbers):
     result = numbers[1]
     text = table(result)
-    assert "r2" in text.splitlines()[0]
+    assert text.split()[:3] == ["kernel", "R²", "RMSE"]
+    error = -result.score("neg_root_mean_squared_error")
+    assert f"{error:.3f}" in text.splitlines()[2].split()
     assert f"{result.mean:.3f} ± {result.std:.3f}" in text
-    assert "Result('k', r2" in repr(result)
+    assert "Result('k', R²" in repr(result)
     _, gram, y = points(50)
     other = evaluate({"k": gram}, None, y, QUICK, scoring="neg_mean_squared_error")["k"]
+    assert table(other).split()[:5] == ["kernel", "MSE", "R²", "RMSE", "seconds"]
+    assert repr(other).startswith("Result('k', MSE ")
     with pytest.raises(ValueError, match="different scorers"):
         table([result, other])
     with pytest.raises(ValueError, match="different scorers, 'r2' and 'neg_mean_squared_error'"):
         compare_results(result, other)
+
+
+def test_tables_of_rare_classes_have_scores_that_weigh_classes_equally():
+    data = load_dataset("MUTAG")
+    rows = np.concatenate([np.flatnonzero(data.target == 1), np.flatnonzero(data.target < 0)[:12]])
+    rules = Protocol(folds=3, repeats=1, inner_folds=2)
+    result = evaluate("vertex", data.graphs[rows], data.target[rows], rules)
+    assert result.scoring == "roc_auc"
+    head, _, line, *below = table(result).splitlines()
+    assert re.split("  +", head)[:4] == ["kernel", "ROC AUC", "accuracy %", "balanced accuracy"]
+    assert f"{100 * result.score('accuracy'):.1f}" in line.split()
+    assert f"{result.score('balanced_accuracy'):.3f}" in line.split()
+    assert "Normalisation: tanimoto (vertex)." in below
+    cosine = evaluate("wl-oa", data.graphs[rows], data.target[rows], rules, normalize="cosine")
+    both = table([result, cosine])
+    assert "Normalisation: tanimoto (vertex); cosine (wl-oa)." in both
+    unit = candidates_of("wwl", {}, None, 0, "classification")
+    assert normalisation_of(unit) == "by itself"
+
+
+def test_the_options_of_a_chosen_kernel_are_its_own(three):
+    sets = [{"kernel": "a", "x": 1}, {"kernel": "b", "z": 2}, {"kernel": "a", "x": 3}]
+    chosen = replace(three[1], chosen=[sets]).most_chosen()
+    assert chosen == {"kernel": ("a", 2 / 3), "x": (1, 1 / 3)}
 
 
 def test_leave_one_out_parts_are_pooled():

@@ -24,7 +24,7 @@ from gramlet import (
     evaluate,
     load_dataset,
 )
-from gramlet.evaluation import Result, choose, table
+from gramlet.evaluation import Result, table
 
 QUICK = Protocol(folds=4, repeats=2, inner_folds=3, C=(0.1, 1.0, 10.0))
 
@@ -196,14 +196,6 @@ class TestSelection:
             accuracy = again.score(graphs[split.test], y[split.test])
             assert accuracy == pytest.approx(result.accuracies[0, split.fold])
 
-    def test_choose_uses_all_graphs(self):
-        graphs, y = spiders()
-        choice = choose("wl", graphs, y, QUICK, options={"n_iter": [0, 1, 2, 3]})
-        assert choice.options == {"n_iter": 2}
-        assert choice.C in QUICK.C
-        assert choice.accuracy == 1.0
-        assert choice.estimator.n_iter == 2
-
     def test_names_are_tanimoto_normalised_and_estimators_as_they_are(self):
         graphs, y = noise(40)
         named = evaluate("vertex", graphs, y, QUICK)
@@ -358,8 +350,6 @@ class TestErrors:
         y = np.repeat([0, 1], [4, 20])
         with pytest.raises(ValueError, match=r"Class 0 has 4 graphs; as few as 3 .* 4 inner folds"):
             evaluate("vertex", graphs, y, Protocol(folds=4, inner_folds=4))
-        with pytest.raises(ValueError, match="Class 0 has 4 graphs, fewer than the 5 folds"):
-            choose("vertex", graphs, y, Protocol(inner_folds=5))
 
     @pytest.mark.parametrize(
         ("params", "message"),

@@ -8,22 +8,18 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from gramlet import FeatureMap, Protocol, WeisfeilerLehman
-from gramlet.evaluation import choose
+from gramlet import FeatureMap, GraphClassifier, GraphRegressor, WeisfeilerLehman
 from gramlet.explain import explain_linear, explain_model
 from reference.evaluation import trees
 
 GRAPHS = trees(40)
 TARGET = GRAPHS.sizes + np.random.default_rng(0).normal(size=40)
-PROTOCOL = Protocol(inner_folds=2, C=(0.1, 10.0))
+COSTS = (0.1, 10.0)
 
 
-def fitted(classifier: str, normalize: bool):
-    options = {"n_iter": [1], "normalize": [normalize]}
-    choice = choose(
-        "wl", GRAPHS, TARGET, PROTOCOL, classifier=classifier, options=options, task="regression"
-    )
-    return make_pipeline(choice.estimator, choice.machine).fit(GRAPHS, TARGET)
+def fitted(machine: str, normalize: bool):
+    kernel = WeisfeilerLehman(n_iter=1, normalize=normalize)
+    return GraphRegressor(kernel, regressor=machine, C=COSTS, cv=2).fit(GRAPHS, TARGET)
 
 
 @pytest.mark.parametrize("normalize", [False, True])
@@ -45,8 +41,8 @@ def test_predictions_are_sums_over_patterns(classifier, normalize):
 def test_ridge_of_classes_is_explained_class_by_class(n_classes):
     y = np.array(["few", "many", "some"])[np.digitize(TARGET, np.quantile(TARGET, [0.4, 0.7]))]
     y[y == "some"] = "many" if n_classes == 2 else "some"
-    choice = choose("wl", GRAPHS, y, PROTOCOL, classifier="ridge", options={"n_iter": [1]})
-    model = make_pipeline(choice.estimator, choice.machine).fit(GRAPHS, y)
+    kernel = WeisfeilerLehman(n_iter=1)
+    model = GraphClassifier(kernel, classifier="ridge", C=COSTS, cv=2).fit(GRAPHS, y)
     explanation = explain_linear(model, class_names={"many": "a lot"})
     new = trees(47)[35:]
     values = explanation.decision(new)

@@ -89,10 +89,17 @@ Repeats = Annotated[
         show_default="3; 1 from 2,000 graphs on",
     ),
 ]
+NORMALIZE_HELP = "How kernels are normalised: names by default tanimoto, in 'gram' none."
 Normalize = Annotated[
-    bool,
-    typer.Option("--normalize/--no-normalize", help="Scale the kernel to k(G, G) = 1."),
+    Literal["tanimoto", "cosine", "none"] | None, typer.Option("--normalize", help=NORMALIZE_HELP)
 ]
+
+
+def normalisation(given: str | None) -> str | bool | None:
+    """The value of --normalize for kernels; None for the rule for kernels given by name."""
+    return False if given == "none" else given
+
+
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Start again: use nothing that an earlier run kept."),
@@ -133,13 +140,24 @@ class KernelChoice:
 
         return registry.get(self.kernel)
 
-    def params(self, **defaults: Any) -> dict[str, Any]:
-        """The given parameters, checked, beside the seed and ``defaults`` that the kernel has."""
-        entry = self.entry
+    def params(self, normalize: str | bool | None = False) -> dict[str, Any]:
+        """The given parameters, checked, beside the seed if the kernel has one.
+
+        ``normalize=None`` normalises a kernel given by name, False leaves it as it is.
+        """
+        from gramlet.kernels.expression import normalized_by_name
+
+        entry, given = self.entry, parse_params(self.param)
         has = entry.make().get_params()
-        fixed = {"random_state": self.seed, **defaults}
-        params = {key: value for key, value in fixed.items() if key in has}
-        params |= parse_params(self.param)
+        params: dict[str, Any] = {"random_state": self.seed} if "random_state" in has else {}
+        if normalize and (given.get("normalize", normalize) != normalize or "normalize" not in has):
+            raise WrongUse(
+                f"--normalize does not apply: kernel {self.kernel!r} has no parameter normalize, "
+                "or --param contradicts it."
+            )
+        params |= {"normalize": normalize, **given} if normalize else given
+        if normalize is None and entry.kind == "kernel" and "normalize" not in params:
+            params["normalize"] = normalized_by_name(self.kernel, **params).normalize
         entry.make(**params)._validate_params()
         return params
 
@@ -157,11 +175,16 @@ class KernelChoice:
 
     def warn_of_unused(self, estimator: Any, graphs: GraphBatch) -> None:
         """Name, on standard error, the columns of the graphs that the kernel does not use."""
-        from gramlet.evaluation.hints import column_hints
+        warn_of_unused(self.kernel, estimator, graphs)
 
-        for hint in column_hints(self.kernel, [estimator], graphs):
-            if hint.kind == "unused-column":
-                note(f"gramlet: warning: {hint.text}")
+
+def warn_of_unused(name: str, estimator: Any, graphs: GraphBatch) -> None:
+    """Name, on standard error, the columns of graphs that a kernel does not use."""
+    from gramlet.evaluation.hints import column_hints
+
+    for hint in column_hints(name, [estimator], graphs):
+        if hint.kind == "unused-column":
+            note(f"gramlet: warning: {hint.text}")
 
 
 _WORDS = {"true": True, "false": False, "none": None}
@@ -292,15 +315,16 @@ class Learning:
             "--scoring",
             metavar="NAME",
             help="Score to report and to choose by, as named in scikit-learn, e.g. "
-            "balanced_accuracy, roc_auc, neg_root_mean_squared_error. [default: accuracy, or r2 "
-            "for numbers]",
+            "balanced_accuracy, roc_auc, neg_root_mean_squared_error. [default: accuracy, roc_auc "
+            "if a class has 80 % of the graphs, r2 for numbers]",
         ),
     ] = None
     classifier: Annotated[
-        Literal["svc", "ridge", "svr"] | None,
+        Literal["svc", "ridge", "svr", "gp"] | None,
         typer.Option(
             "--classifier",
-            help="The machine: support vectors or ridge. [default: svc, or ridge for numbers]",
+            help="The machine: support vectors (svc for classes, svr for numbers), ridge, or gp, a "
+            "Gaussian process for numbers. [default: svc; for numbers ridge, in 'train' gp]",
         ),
     ] = None
     class_weight: Annotated[
@@ -408,7 +432,13 @@ class Comparing:
 
     kernel: Annotated[
         list[str] | None,
-        typer.Option("--kernel", "-k", metavar="NAME", help="Kernel to evaluate; repeatable."),
+        typer.Option(
+            "--kernel",
+            "-k",
+            metavar="NAME",
+            help="Kernel to evaluate, or 'auto'; repeatable. [default: those that suit the columns "
+            "of the data, and auto]",
+        ),
     ] = None
     param: Annotated[
         list[str] | None,
@@ -429,7 +459,7 @@ class Comparing:
             "--groups", help="Keep molecules with the same Murcko scaffold in one test part."
         ),
     ] = None
-    normalize: Normalize = True
+    normalize: Normalize = None
     fresh: Fresh = False
     seed: Seed = 0
     jobs: Jobs = -1

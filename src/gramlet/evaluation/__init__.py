@@ -1,6 +1,5 @@
 """Protocols, machines, selection of options, significance, and results as data."""
 
-from gramlet.evaluation.choice import Choice, choose
 from gramlet.evaluation.hints import Hint
 from gramlet.evaluation.protocol import Protocol
 from gramlet.evaluation.ranking import Ranking, rank_scores
@@ -12,13 +11,11 @@ from gramlet.evaluation.significance import Comparison, compare_results
 from gramlet.files.target import infer_task
 
 __all__ = [
-    "Choice",
     "Comparison",
     "Hint",
     "Protocol",
     "Ranking",
     "Result",
-    "choose",
     "compare_results",
     "evaluate",
     "infer_task",

@@ -18,6 +18,7 @@ from gramlet.common.parameters import require_parameters
 from gramlet.evaluation.baselines import BASELINE_NAMES, baseline_named
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels import registry
+from gramlet.kernels.contract.normalisation import canonical
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.expression import normalized_by_name
 
@@ -254,6 +255,23 @@ def _candidate(name: str, estimator: Any, options: dict[str, Any], fit_once: boo
     # By repr: options may be lists or estimators, which cannot be keys.
     fit = repr((kind, sorted((k, repr(v)) for k, v in options.items() if k not in after_fit)))
     return Candidate(name, kind, estimator, options, fit, options)
+
+
+def normalisation_of(candidates: Sequence[Candidate]) -> str:
+    """How kernels are normalised: "tanimoto", "cosine", "none", "by itself"; "" without kernels."""
+    names: dict[str, None] = {}
+    for candidate in candidates:
+        if candidate.kind in ("baseline", "ready"):
+            continue
+        params = candidate.estimator.get_params()
+        values = [value for key, value in params.items() if key.split("__")[-1] == "normalize"]
+        given = [canonical(value) for value in values]
+        if given:
+            tags = _tags_of(candidate.estimator)
+            plain = "by itself" if tags is not None and tags.unit else "none"
+            # An unnormalised sum is of normalised members.
+            names[str(next((value for value in given if value), plain))] = None
+    return " or ".join(names)
 
 
 def ready_candidate(name: str, matrix: Any, n_graphs: int) -> Candidate:

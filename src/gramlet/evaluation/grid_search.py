@@ -1,6 +1,6 @@
 """The choice of kernel, options and C by cross-validation inside training parts.
 
-`select` is what `evaluate`, `choose` and the estimators share: for each candidate the kernel
+`select` is what `evaluate` and the estimators share: for each candidate the kernel
 matrices, for each training part `score_grid`, and the best entry of the grid. `predict_tests` fits
 the chosen entries and predicts the test parts.
 """

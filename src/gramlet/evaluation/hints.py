@@ -21,6 +21,7 @@ from gramlet.common.notices import counted
 from gramlet.evaluation.candidates import Candidate
 from gramlet.evaluation.grid_search import Data
 from gramlet.evaluation.protocol import Protocol
+from gramlet.evaluation.scorers import plain_score
 from gramlet.evaluation.splits import Split
 from gramlet.evaluation.task import Target
 from gramlet.graphs.batch import GraphBatch
@@ -83,15 +84,35 @@ def edge_of_grid_hints(
                 where = "on the test parts"
             text = (
                 f"{name}: the {which} value tried, {edge:g}, was chosen {where}. {beyond} values "
-                "may do better."
+                f"may do better{_values_beyond(name, sorted(numbers), which)}."
             )
             facts = {"option": name, "value": edge, "edge": which, "share": share}
             hints.append(Hint("edge-of-grid", text, facts))
     return hints
 
 
+def _values_beyond(name: str, numbers: Sequence[float], which: str) -> str:
+    """What to give on the command line to try the edge and two values beyond it."""
+    before, last, edge = numbers[-3:] if which == "largest" else numbers[2::-1]
+    geometric = before * last > 0 and math.isclose(last / before, edge / last)
+    values = [edge]
+    for _ in range(2):
+        values.append(values[-1] * edge / last if geometric else values[-1] + edge - last)
+    if min(values) <= 0 < edge:
+        return ""
+    shown = [f"{value:g}" for value in values]
+    if name == "C":
+        return f": {' '.join(f'--C {value}' for value in shown)}"
+    return f": --param {name}={','.join(shown)}"
+
+
 def baseline_hints(
-    name: str, scores: Floats, baselines: Mapping[str, Floats], pooled: Bools, overlap: float
+    name: str,
+    scores: Floats,
+    baselines: Mapping[str, Floats],
+    pooled: Bools,
+    overlap: float,
+    scoring: str = "accuracy",
 ) -> list[Hint]:
     """Baselines that the kernel is not significantly better than.
 
@@ -107,6 +128,8 @@ def baseline_hints(
         The test parts that were scored together.
     overlap : float
         n_test / n_train of a test part, for the corrected resampled t-test.
+    scoring : str
+        Errors are shown as positive numbers.
     """
     from gramlet.evaluation.significance import corrected_t, independent_runs, overlap_of_runs
 
@@ -121,7 +144,8 @@ def baseline_hints(
             continue
         how = "not better" if difference <= 0 else "not significantly better"
         what = BASELINE_WORDS.get(baseline, baseline)
-        text = f"{name} is {how} than {what} ({scores.mean():.3f} against {theirs.mean():.3f})."
+        mine, other = (plain_score(float(s.mean()), scoring) for s in (scores, theirs))
+        text = f"{name} is {how} than {what} ({mine:.3f} against {other:.3f})."
         facts = {"baseline": baseline, "difference": difference, "p_value": p_value}
         hints.append(Hint("baseline", text, facts))
     return hints
@@ -280,7 +304,8 @@ def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> li
     if graphs.node_labels is None:
         text = (
             "The graphs have no node labels: all nodes get the same label. "
-            "as_batch(graphs, node_labels='degree') labels nodes by their degrees."
+            "as_batch(graphs, node_labels='degree') labels nodes by their degrees, as "
+            "--node-labels degree does."
         )
         hints.append(Hint("no-labels", text))
     uses = joined_uses(*(_uses(estimator) for estimator in estimators))
@@ -293,12 +318,30 @@ def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> li
         text = f"The graphs have {shown}, which {name} does not use."
         switch = _SWITCHES.get(column, "")
         if estimators[0].get_params().get(switch) is False:
-            text += f" {switch}=True makes it use them."
+            text += f" {switch}=True (--param {switch}=true) makes it use them."
+        else:
+            text += users_of(column)
         hints.append(Hint("unused-column", text, {"column": column}))
     return hints
 
 
+def users_of(column: str) -> str:
+    """Which kernels use a column, and how to ask for them."""
+    names = _USERS.get(column)
+    if not names:
+        return ""
+    options = " ".join(f"--kernel {name}" for name in names)
+    return f" {' and '.join(names)} {'do' if len(names) > 1 else 'does'}: {options}."
+
+
 _COLUMNS = ("node_labels", "edge_labels", "edge_weights", "node_attributes", "edge_attributes")
+# Well-known kernels that use a column.
+_USERS = {
+    "node_labels": ("wl-oa", "sp"),
+    "edge_labels": ("wl-oa", "nspdk"),
+    "edge_weights": ("flg",),
+    "node_attributes": ("graph-hopper", "wwl-attr"),
+}
 # Parameters that make a kernel use a column.
 _SWITCHES = {
     "node_labels": "use_labels",

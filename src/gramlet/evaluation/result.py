@@ -19,7 +19,14 @@ from gramlet.common.arrays import Array, Bools, Floats, Ints
 from gramlet.common.checks import require_count
 from gramlet.evaluation.hints import Hint
 from gramlet.evaluation.protocol import Protocol
-from gramlet.evaluation.scorers import part_scores, pooled_parts, scorer_of
+from gramlet.evaluation.scorers import (
+    part_scores,
+    percent_or_number,
+    plain_score,
+    pooled_parts,
+    score_text,
+    scorer_of,
+)
 
 _FORMAT = "gramlet result 3"
 
@@ -73,6 +80,9 @@ class Result:
         The task, the scorer, and the machine ("" if there is none).
     class_weight : None, "balanced" or dict
         The weights of classes in the machine.
+    normalize : str
+        How the kernel was normalised: "tanimoto", "cosine", "none", "by itself" if k(G, G) is
+        always 1, several of these if there was a choice, "" for baselines and embeddings.
     classes : array
         In sorted order, the last one positive; empty for a regression.
     target : array, shape (n,), or None
@@ -106,6 +116,7 @@ class Result:
     scoring: str = "accuracy"
     classifier: str = ""
     class_weight: Any = None
+    normalize: str = ""
     classes: Array = field(default_factory=lambda: np.zeros(0))
     target: Array | None = None
     folds: Ints | None = None
@@ -172,7 +183,12 @@ class Result:
         return (
             *edge_of_grid_hints(self.tried, chosen, on_test_parts if self.optimistic else set()),
             *baseline_hints(
-                self.name, self.scores, self.baselines, pooled, overlap_of(self.protocol)
+                self.name,
+                self.scores,
+                self.baselines,
+                pooled,
+                overlap_of(self.protocol),
+                self.scoring,
             ),
             *pooled_hints(pooled, self.task),
             *self.data_hints,
@@ -339,25 +355,30 @@ class Result:
         return int(known.index(label))
 
     def most_chosen(self) -> dict[str, tuple[Any, float]]:
-        """Each option's most frequent value and the share of training parts that chose it."""
+        """Each option's most frequent value and the share of training parts that chose it.
+
+        Where a kernel was chosen too, the other options are those of the kernel chosen most often.
+        """
         sets = [options for row in self.chosen for options in row]
+        n_parts = len(sets)
         most: dict[str, tuple[Any, float]] = {}
+        if sets and "kernel" in sets[0]:
+            kernel = Counter(options["kernel"] for options in sets).most_common(1)[0][0]
+            sets = [options for options in sets if options["kernel"] == kernel]
         for key in sets[0] if sets else ():
             values = [options[key] for options in sets]
             # By repr: options may be lists or estimators, which cannot be counted themselves.
             text, count = Counter(map(repr, values)).most_common(1)[0]
-            most[key] = (next(v for v in values if repr(v) == text), count / len(values))
+            most[key] = (next(v for v in values if repr(v) == text), count / n_parts)
         return most
 
     def __repr__(self) -> str:
-        percent = self.scoring == "accuracy"
-        factor, form = (100, ".1f") if percent else (1, ".3f")
-        spread = f" ± {factor * self.std:{form}}" if self.std else ""
-        unit = " %" if percent else ""
+        mean = percent_or_number(plain_score(self.mean, self.scoring), self.scoring)
+        if self.std:
+            spread = percent_or_number(self.std, self.scoring)
+            mean = f"{mean.removesuffix(' %')} ± {spread}"
         flag = ", optimistic" if self.optimistic else ""
-        return (
-            f"Result({self.name!r}, {self.scoring} {factor * self.mean:{form}}{spread}{unit}{flag})"
-        )
+        return f"Result({self.name!r}, {score_text(self.scoring)} {mean}{flag})"
 
     def _repr_html_(self) -> str:
         from gramlet.report.notebook import result_html
@@ -402,6 +423,7 @@ class Result:
             "scoring": self.scoring,
             "classifier": self.classifier,
             **_weights(self.class_weight),
+            "normalize": self.normalize,
             "optimistic": self.optimistic,
             "mean": self.mean,
             "std": self.std,
@@ -461,6 +483,7 @@ class Result:
                 scoring=fields["scoring"],
                 classifier=fields["classifier"],
                 class_weight=dict(weights) if isinstance(weights, list) else weights,
+                normalize=fields.get("normalize", ""),
                 classes=classes,
                 target=None if target is None else np.array(target),
                 folds=None if folds is None else np.array(folds, dtype=np.int64),

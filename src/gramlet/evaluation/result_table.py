@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gramlet.evaluation.hints import BASELINE_WORDS, Hint
+from gramlet.evaluation.hints import BASELINE_WORDS, Hint, users_of
 from gramlet.evaluation.result import Result
+from gramlet.evaluation.scorers import RARE, percent_or_number, plain_score, score_text
 from gramlet.evaluation.significance import compare_results
 
 _OPTIMISTIC = "Optimistic: C and options were chosen on the test parts; not an estimate."
@@ -14,6 +15,9 @@ _OPTIMISTIC = "Optimistic: C and options were chosen on the test parts; not an e
 
 def table(results: Sequence[Result] | Result, style: str = "text", hints: bool = True) -> Any:
     """A table with one row per result: the score with its spread, time, and the options chosen.
+
+    Where the largest class has 80 % of the graphs or more, balanced accuracy and ROC AUC are beside
+    accuracy; regressions have R² and the root mean square error. Errors are positive.
 
     After ± is the standard deviation of the repeats' means (of the folds, if there is only one
     repeat), and that between draws of random numbers if there are several. After each option is the
@@ -70,15 +74,38 @@ def _remark(hints: Sequence[tuple[str, Hint]], n_with_hints: int) -> str:
         return f"Not significantly better than {BASELINE_WORDS.get(baseline, baseline)}: {shown}."
     if len(names) > 1 and hint.kind == "unused-column":
         column = hint.facts["column"].replace("_", " ")
-        return f"The graphs have {column}, which {shown} do not use."
+        return (
+            f"The graphs have {column}, which {shown} do not use.{users_of(hint.facts['column'])}"
+        )
     everyone = len(names) > 1 and len(names) >= n_with_hints
     return hint.text if everyone or names[0] in hint.text else f"{shown}: {hint.text}"
 
 
-def _headings(rows: Sequence[Result]) -> tuple[str, str, str, str]:
-    scoring = rows[0].scoring if rows else "accuracy"
-    shown = "accuracy %" if scoring == "accuracy" else scoring
-    return ("kernel", shown, "seconds", "most often chosen")
+def shown_scorers(rows: Sequence[Result]) -> list[str]:
+    """The scorers of the columns: that of the results, and others without which it misleads.
+
+    For numbers R² and the root mean square error; for classes accuracy, balanced accuracy and ROC
+    AUC if the largest class has 80 % of the graphs or more.
+    """
+    if not rows:
+        return ["accuracy"]
+    first, beside = rows[0], []
+    sizes = list(first.data.classes.values())
+    if first.task == "regression":
+        beside = ["r2", "neg_root_mean_squared_error"]
+    elif sizes and max(sizes) >= RARE * sum(sizes):
+        beside = ["roc_auc", "accuracy", "balanced_accuracy"]
+    return list(dict.fromkeys([first.scoring, *beside]))
+
+
+def _heading(scoring: str) -> str:
+    return "accuracy %" if scoring == "accuracy" else score_text(scoring)
+
+
+def score_of(result: Result) -> str:
+    """The score with its name, e.g. "RMSE 0.630" or "accuracy 87.0 %"."""
+    mean = plain_score(result.mean, result.scoring)
+    return f"{score_text(result.scoring)} {percent_or_number(mean, result.scoring)}"
 
 
 def as_good_as_the_best(results: Sequence[Result], level: float = 0.05) -> tuple[Result, list[str]]:
@@ -99,19 +126,43 @@ def _is_better(best: Result, other: Result, level: float) -> bool:
     return test.statistic > 0 and test.p_value <= level
 
 
-def _cells(result: Result) -> tuple[str, str, str, str]:
-    percent = result.scoring == "accuracy"
-    factor, wide, narrow = (100, "5.1f", "4.1f") if percent else (1, "6.3f", "5.3f")
-    blank = " " * (3 + int(narrow[0]))
-    spread = f" ± {factor * result.std:{narrow}}" if result.std else blank
-    if result.n_draws > 1:
-        spread += f" (draws ± {factor * result.std_draws:{narrow[1:]}})"
+def _lines(rows: Sequence[Result]) -> list[tuple[str, ...]]:
+    """The headings and the cells of all rows."""
+    scorers = shown_scorers(rows)
+    headings = ("kernel", *map(_heading, scorers), "seconds", "most often chosen")
+    return [headings, *(_cells(row, scorers) for row in rows)]
+
+
+def _cells(result: Result, scorers: Sequence[str]) -> tuple[str, ...]:
     return (
         f"{result.name} (optimistic)" if result.optimistic else result.name,
-        f"{factor * result.mean:{wide}}{spread}",
+        _score(result),
+        *(_other_score(result, scoring) for scoring in scorers[1:]),
         _seconds(result.seconds),
         " · ".join(_option(key, *value) for key, value in result.most_chosen().items()),
     )
+
+
+def _score(result: Result) -> str:
+    scoring = result.scoring
+    mean = _number(plain_score(result.mean, scoring), scoring)
+    spread = _number(result.std, scoring) if result.std else ""
+    width = 4 if scoring == "accuracy" else 5
+    shown = f" ± {spread:>{width}}" if spread else " " * (3 + width)
+    if result.n_draws > 1:
+        shown += f" (draws ± {_number(result.std_draws, scoring)})"
+    return mean + shown
+
+
+def _other_score(result: Result, scoring: str) -> str:
+    try:
+        return _number(plain_score(result.score(scoring), scoring), scoring)
+    except ValueError:  # there are no decision values, or no predictions
+        return "–"
+
+
+def _number(value: float, scoring: str) -> str:
+    return percent_or_number(value, scoring).removesuffix(" %")
 
 
 def _option(key: str, value: Any, share: float) -> str:
@@ -128,36 +179,43 @@ def _seconds(seconds: float) -> str:
 
 
 def _markdown(rows: Sequence[Result], remarks: Sequence[str]) -> str:
-    lines: list[tuple[str, ...]] = [_headings(rows), ("---", "---:", "---:", "---")]
-    lines += [tuple(cell.strip().replace("|", "\\|") for cell in _cells(row)) for row in rows]
+    headings, *cells = _lines(rows)
+    lines = [headings, ("---", *["---:"] * (len(headings) - 2), "---")]
+    lines += [tuple(cell.strip().replace("|", "\\|") for cell in line) for line in cells]
     table = ["| " + " | ".join(line) + " |" for line in lines]
     below = [*_flag(rows), *remarks]
     return "\n".join([*table, *(["", *(f"- {line}" for line in below)] if below else [])])
 
 
 def _text(rows: Sequence[Result], remarks: Sequence[str]) -> str:
-    lines = [_headings(rows), *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(4)]
+    lines = _lines(rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = []
-    for line in lines:
-        name, score, seconds, options = line
-        shown.append(
-            f"{name:<{widths[0]}}  {score:>{widths[1]}}  {seconds:>{widths[2]}}  {options}"
-        )
+    for name, *numbers, options in lines:
+        cells = [f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:-1], strict=True)]
+        shown.append("  ".join([f"{name:<{widths[0]}}", *cells, options]))
     shown.insert(1, "─" * max(len(line) for line in shown))
     below = [*_flag(rows), *remarks]
     return "\n".join([*(line.rstrip() for line in shown), *(["", *below] if below else [])])
 
 
 def _flag(rows: Sequence[Result]) -> list[str]:
-    return [_OPTIMISTIC] if any(row.optimistic for row in rows) else []
+    lines = [_OPTIMISTIC] if any(row.optimistic for row in rows) else []
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        if row.normalize:
+            names.setdefault(row.normalize, []).append(row.name)
+    if names:
+        parts = (f"{how} ({', '.join(kernels)})" for how, kernels in names.items())
+        lines.append(f"Normalisation: {'; '.join(parts)}.")
+    return lines
 
 
 def _rich(rows: Sequence[Result], remarks: Sequence[str]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    headings = _headings(rows)
+    headings, *lines = _lines(rows)
     below = "\n".join([*_flag(rows), *remarks])
     grid = Table(
         box=None,
@@ -168,16 +226,12 @@ def _rich(rows: Sequence[Result], remarks: Sequence[str]) -> Any:
         caption_justify="left",
     )
     grid.add_column(headings[0], style="cyan", no_wrap=True)
-    grid.add_column(headings[1], justify="right", no_wrap=True)
-    grid.add_column(headings[2], justify="right", style="dim", no_wrap=True)
-    grid.add_column(headings[3], style="dim")
+    for heading in headings[1:-1]:
+        style = "dim" if heading == "seconds" else ""
+        grid.add_column(heading, justify="right", style=style, no_wrap=True)
+    grid.add_column(headings[-1], style="dim")
     best = max((row.mean for row in rows), default=0.0)
-    for row in rows:
-        name, score, seconds, options = _cells(row)
-        grid.add_row(
-            Text(name),
-            Text(score, "bold green" if row.mean == best else ""),
-            seconds,
-            Text(options),
-        )
+    for row, (name, score, *others, options) in zip(rows, lines, strict=True):
+        style = "bold green" if row.mean == best else ""
+        grid.add_row(Text(name), Text(score, style), *others, Text(options))
     return grid

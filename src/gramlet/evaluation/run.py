@@ -17,7 +17,12 @@ from gramlet._version import __version__
 from gramlet.common.arrays import Array, Floats, Ints
 from gramlet.common.checks import require_count
 from gramlet.evaluation.baselines import BASELINES
-from gramlet.evaluation.candidates import Candidate, candidates_of, ready_candidate
+from gramlet.evaluation.candidates import (
+    Candidate,
+    candidates_of,
+    normalisation_of,
+    ready_candidate,
+)
 from gramlet.evaluation.cross_validation import Outcome, cross_validate
 from gramlet.evaluation.grid_search import Data
 from gramlet.evaluation.hints import data_hints
@@ -371,6 +376,7 @@ class _Evaluation:
             scoring=self.scorer.name,
             classifier=self.classifier if has_machine else "",
             class_weight=self.class_weight if has_machine else None,
+            normalize=normalisation_of(candidates),
             classes=target.classes,
             target=target.plain,
             folds=spread(found.folds, -1),

@@ -291,6 +291,43 @@ def scorer_of(name: str | None, task: str, n_classes: int = 0) -> Scorer:
     raise ValueError(f"scoring: {name!r} {why}. Those that fit: {fitting}.")
 
 
+_SHORT = {
+    "r2": "R²",
+    "roc_auc": "ROC AUC",
+    "neg_root_mean_squared_error": "RMSE",
+    "neg_mean_squared_error": "MSE",
+    "neg_mean_absolute_error": "MAE",
+}
+
+
+def score_text(scoring: str) -> str:
+    """A scorer's name in tables; errors have their plain name.
+
+    >>> score_text("balanced_accuracy"), score_text("r2"), score_text("neg_max_error")
+    ('balanced accuracy', 'R²', 'max error')
+    """
+    return _SHORT.get(scoring) or scoring.removeprefix("neg_").replace("_", " ")
+
+
+def plain_score(value: float, scoring: str) -> float:
+    """A score under that name: errors, which scikit-learn negates, are positive."""
+    return 0.0 - value if scoring.startswith("neg_") else value
+
+
+def percent_or_number(value: float, scoring: str) -> str:
+    """A plain score, or a spread of scores, in tables.
+
+    >>> percent_or_number(0.877, "accuracy"), percent_or_number(0.5, "r2")
+    ('87.7 %', '0.500')
+    >>> percent_or_number(0.00021, "neg_mean_squared_error")
+    '0.00021'
+    """
+    if scoring == "accuracy":
+        return f"{100 * value:.1f} %"
+    extreme = scoring.startswith("neg_") and value != 0 and not 0.01 <= abs(value) < 1e5
+    return f"{value:.3g}" if extreme else f"{value:.3f}"
+
+
 RARE = 0.8  # the share of the largest class from which on accuracy says little
 
 

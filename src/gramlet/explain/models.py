@@ -254,7 +254,7 @@ def explain_model(
 def _source(model: Any, class_names: Names | None) -> Any:
     """The object with the values: an explanation, or the kernel that learned weights."""
     steps = [step for _, step in getattr(model, "steps", [])]
-    kernel = steps[0] if steps else model
+    kernel = steps[0] if steps else getattr(model, "kernel_", model)
     if hasattr(kernel, "weights_") and colouring_of(kernel) is not None:
         return kernel
     if isinstance(model, Explanation):

@@ -330,9 +330,9 @@ def explain_linear(
     ----------
     model : fitted Pipeline, GraphClassifier or GraphRegressor
         Of a pipeline: a kernel of patterns and a machine on its matrix
-        (``SVC(kernel="precomputed")``, ``SVR(kernel="precomputed")``, or the ridge machine, of
-        numbers or classes, that `gramlet.evaluation.choose` gives); or a `FeatureMap` and a linear
-        model (anything with ``coef_``).
+        (``SVC(kernel="precomputed")``, ``SVR(kernel="precomputed")``, or a `KernelCenterer` and a
+        ridge of the centred target); or a `FeatureMap` and a linear model (anything with
+        ``coef_``).
     class_names : mapping, optional
         Names of classes in ``outputs``, e.g. ``{1: "mutagenic"}``.
 
@@ -441,7 +441,8 @@ def _sums_of_machine(kernel: Any, model: Any) -> _Sums:
     if getattr(model, "kernel", None) != "precomputed" or not hasattr(model, "support_"):
         raise TypeError(
             'The second step must be a fitted SVC(kernel="precomputed"), SVR(kernel="precomputed") '
-            f"or a ridge machine of gramlet.evaluation.choose; it is {model!r}."
+            f"or a ridge on a centred matrix; it is {model!r}. GraphClassifier and GraphRegressor "
+            "fit these machines."
         )
     dual = pair_coefficients(model, kernel.n_fitted_)
     intercept = np.asarray(model.intercept_, dtype=np.float64)

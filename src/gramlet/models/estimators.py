@@ -16,7 +16,17 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramlet.common.arrays import Array, Bools, Floats, Ints
-from gramlet.common.fields import ArrayOf, Classes, Instance, Number, Plain, fields
+from gramlet.common.fields import (
+    ArrayOf,
+    Classes,
+    Instance,
+    ListOf,
+    Number,
+    Optional,
+    Plain,
+    Text,
+    fields,
+)
 from gramlet.common.notices import warn_caller
 from gramlet.common.parameters import HasMethods, Interval, StrOptions
 from gramlet.common.stored_state import require
@@ -96,6 +106,7 @@ class _GraphModel(BaseEstimator):
     best_params_: dict[str, Any]
     best_score_: float
     cv_results_: dict[str, Any]
+    ids_: list[str] | None
 
     stored = fields(
         machine_=Instance(FittedMachine, len="n_fitted"),
@@ -104,6 +115,7 @@ class _GraphModel(BaseEstimator):
         best_score_=Number(),
         cv_results_=Plain(BaseEstimator),
         threshold_=Number(),
+        ids_=Optional(ListOf(Text(), "n_fitted")),
     )
 
     _doc_link_module = "gramlet"
@@ -209,6 +221,7 @@ class _GraphModel(BaseEstimator):
         self.best_score_ = float(selection.best[0])
         self.cv_results_ = _results(selection, given)
         self.threshold_ = self._leave_one_out_quantile(gram)
+        self.ids_ = None  # names of the fitted graphs, which `gramlet train` sets
         self.__dict__.pop("_process", None)
 
     def _folds(self, target: Target, groups: Ints | None) -> int:
@@ -297,6 +310,14 @@ class _GraphModel(BaseEstimator):
         if len(self.machine_) == 1:
             inside[:] = True
         return Applicability(nearest, similarity, inside)
+
+    def _nearest_answers(self, batch: GraphBatch) -> dict[str, Array]:
+        """`applicability` by heading, with the ids of the nearest graphs where they are known."""
+        found = self.applicability(batch)
+        nearest: Array = found.nearest
+        if self.ids_ is not None:
+            nearest = np.array(self.ids_, dtype=object)[nearest]
+        return {"nearest": nearest, "similarity": found.similarity, "inside": found.inside}
 
     def _leave_one_out_quantile(self, gram: Floats) -> float:
         """The 5 % quantile of the fitted graphs' similarities to their nearest other."""
@@ -527,14 +548,33 @@ class GraphClassifier(ClassifierMixin, _GraphModel):
         """The probability of each class, in the order of ``classes_``."""
         return probabilities(self.decision_function(X), self.sigmoids_)
 
+    def _answers(self, X: Any) -> dict[str, Array]:
+        """Everything about new graphs by heading, from one computation of kernel values."""
+        batch, rows = self._rows(X)
+        n_classes, shown = len(self.classes_), [str(name) for name in self.classes_]
+        decisions = decisions_of(self.machine_, self.machine_.outputs(rows), n_classes)
+        chances = probabilities(decisions, self.sigmoids_)
+        codes = self._codes(decisions)
+        columns = decisions[:, None] if decisions.ndim == 1 else decisions
+        headed = shown[1:] if decisions.ndim == 1 else shown
+        return {
+            "prediction": self.classes_[codes],
+            "probability": chances[np.arange(len(codes)), codes],
+            **{f"decision for {name}": columns[:, i] for i, name in enumerate(headed)},
+            **{f"probability of {name}": chances[:, i] for i, name in enumerate(shown)},
+            **self._nearest_answers(batch),
+        }
+
     def _named(self, decisions: Floats) -> Array:
-        if decisions.ndim == 2:
-            codes = decisions.argmax(axis=1)
-        else:  # of a tie, libsvm takes the last class, ridge the first
-            last = decisions >= 0 if self.machine_.kind == "svc" else decisions > 0
-            codes = last.astype(int)
-        named: Array = self.classes_[codes]
+        named: Array = self.classes_[self._codes(decisions)]
         return named
+
+    def _codes(self, decisions: Floats) -> Ints:
+        if decisions.ndim == 2:
+            return decisions.argmax(axis=1)
+        # Of a tie, libsvm takes the last class, ridge the first.
+        last = decisions >= 0 if self.machine_.kind == "svc" else decisions > 0
+        return last.astype(int)
 
 
 class GraphRegressor(RegressorMixin, _GraphModel):
@@ -672,6 +712,16 @@ class GraphRegressor(RegressorMixin, _GraphModel):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of the predictions."""
         return float(super().score(X, y, sample_weight))
+
+    def _answers(self, X: Any) -> dict[str, Array]:
+        """Everything about new graphs by heading."""
+        columns: dict[str, Array] = {}
+        batch = as_batch(X)
+        if self.machine_.kind == "gp":
+            columns["prediction"], columns["standard deviation"] = self.predict(batch, True)
+        else:
+            columns["prediction"] = self.predict(batch)
+        return columns | self._nearest_answers(batch)
 
     @cached_property
     def _process(self) -> GaussianRegression:

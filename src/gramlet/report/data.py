@@ -9,10 +9,11 @@ import numpy as np
 
 from gramlet.common.arrays import Array, Ints
 from gramlet.evaluation.hints import isomorphism_classes
+from gramlet.evaluation.scorers import percent_or_number, score_text
 from gramlet.plotting.colours import CLASS_COLOURS, named
 from gramlet.report.figures import bars, histogram
 from gramlet.report.material import Material
-from gramlet.report.parts import Cell, Figure, Table, percent_or_number, score_text
+from gramlet.report.parts import Cell, Figure, Table
 
 _MOST_BARS = 20
 _MOST_GROUPS = 50

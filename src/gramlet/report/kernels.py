@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from gramlet.common.arrays import Floats
+from gramlet.evaluation.scorers import score_text
 from gramlet.kernels.contract.tags import graph_tags
 from gramlet.plotting.colours import CLASS_MARKERS, class_style
 from gramlet.plotting.patterns import pattern_drawing
@@ -24,7 +25,6 @@ from gramlet.report.parts import (
     Markup,
     Table,
     score_limits,
-    score_text,
     sentence,
 )
 

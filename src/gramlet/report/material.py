@@ -20,6 +20,7 @@ from gramlet.files.dataset import Dataset
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels import registry
+from gramlet.kernels.expression import normalized_by_name
 from gramlet.plotting.colours import ELEMENT_COLOURS, label_colours, named
 from gramlet.plotting.drawing import atoms_of
 
@@ -283,19 +284,24 @@ def is_registered(name: str) -> bool:
     return True
 
 
-def kernel_behind(result: Result, normalize: bool = True) -> Any:
+def kernel_behind(result: Result, normalize: str | bool | None = None) -> Any:
     """The registry's estimator of a result's name, with the options chosen most often.
+
+    Of the row "auto", the kernel chosen most often; ``normalize`` is that of `gramlet.evaluate`.
 
     Raises
     ------
     ValueError, TypeError
         If the registry has no such name, or the options are not those of a kernel.
     """
-    entry = registry.get(result.name)
     options = {key: value for key, (value, _) in result.most_chosen().items() if key != "C"}
-    estimator = entry.make(**options)
+    name = options.pop("kernel", result.name)
+    if normalize is None:
+        estimator = normalized_by_name(name, **options)
+    else:
+        estimator = registry.make(name, **options)
     has = estimator.get_params()
-    if "normalize" in has and "normalize" not in options:
+    if normalize is not None and "normalize" in has and "normalize" not in options:
         estimator.set_params(normalize=normalize)
     if has.get("random_state", 0) is None:
         estimator.set_params(random_state=result.protocol.random_state)

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from gramlet.evaluation.scorers import percent_or_number, plain_score, score_text
 from gramlet.graphs.batch import GraphBatch
 from gramlet.plotting.colours import class_style
 from gramlet.plotting.drawing import drawing_of
 from gramlet.plotting.patterns import can_draw, pattern_drawing
 from gramlet.plotting.svg import drawing_svg
 from gramlet.report.charts import Chart
-from gramlet.report.parts import percent_or_number
 
 _GRAPHS = 4
 _PATTERNS = 8
@@ -75,10 +75,13 @@ def _pictures(batch: GraphBatch, node_names: Any, edge_names: Any) -> str:
 def result_html(result: Any) -> str:
     """The score of a result, its baselines, and the chosen options."""
 
-    def shown(value: float) -> str:
-        return percent_or_number(value, result.scoring)
+    scoring = result.scoring
 
-    rows = [(result.name, f"{result.scoring} {shown(result.mean)} ± {shown(result.std)}")]
+    def shown(value: float) -> str:
+        return percent_or_number(plain_score(value, scoring), scoring)
+
+    spread = percent_or_number(result.std, scoring)
+    rows = [(result.name, f"{score_text(scoring)} {shown(result.mean)} ± {spread}")]
     if result.optimistic:
         rows.append(("optimistic", "C and options were chosen on the test parts"))
     rows += [

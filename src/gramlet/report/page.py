@@ -17,6 +17,7 @@ from gramlet._version import __version__
 from gramlet.common.arrays import Floats
 from gramlet.common.safe_writing import check_place, writing
 from gramlet.evaluation.result import Result
+from gramlet.evaluation.result_table import score_of
 from gramlet.plotting.drawing import drawing_of
 from gramlet.plotting.layout import import_networkx
 from gramlet.plotting.svg import drawing_svg
@@ -31,7 +32,7 @@ from gramlet.report.kernels import (
     patterns_section,
 )
 from gramlet.report.material import BASELINES, Material, material_of
-from gramlet.report.parts import Markup, percent_or_number, score_text
+from gramlet.report.parts import Markup
 from gramlet.report.predictions import cases_section, chosen_figures, predictions_figures
 from gramlet.report.results import provenance_section, scores_section
 
@@ -204,7 +205,7 @@ def _kernel_section(
         "name": name,
         "baseline": name in material.baselines,
         "words": BASELINES.get(name, "") if name in material.baselines else "",
-        "score": f"{score_text(result.scoring)} {percent_or_number(result.mean, result.scoring)}",
+        "score": score_of(result),
         "predictions": predictions_figures(material, result),
         "chosen": chosen_figures(result),
         **dict.fromkeys(("gram", "map", "curve", "patterns")),

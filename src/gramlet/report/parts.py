@@ -73,35 +73,17 @@ class Figure:
 
 
 def score_limits(scoring: str) -> tuple[float, float]:
-    """The lowest and the highest value that a score can have.
+    """The lowest and the highest value that a score can have, errors being positive.
 
     >>> score_limits("accuracy"), score_limits("r2"), score_limits("neg_mean_squared_error")
-    ((0.0, 1.0), (-inf, 1.0), (-inf, 0.0))
+    ((0.0, 1.0), (-inf, 1.0), (0.0, inf))
     """
     if scoring.startswith("neg_"):
-        return -math.inf, 0.0
+        return 0.0, math.inf
     shares = ("accuracy", "f1", "precision", "recall", "roc_auc", "average_precision", "jaccard")
     if scoring == "balanced_accuracy" or scoring.startswith(shares):
         return 0.0, 1.0
     return -math.inf, 1.0 if scoring in ("r2", "explained_variance") else math.inf
-
-
-def percent_or_number(value: float, scoring: str) -> str:
-    """A score as shown in tables.
-
-    >>> percent_or_number(0.877, "accuracy"), percent_or_number(0.5, "r2")
-    ('87.7 %', '0.500')
-    """
-    return f"{100 * value:.1f} %" if scoring == "accuracy" else f"{value:.3f}"
-
-
-def score_text(scoring: str) -> str:
-    """A scorer's name as text.
-
-    >>> score_text("balanced_accuracy"), score_text("r2")
-    ('balanced accuracy', 'R²')
-    """
-    return "R²" if scoring == "r2" else scoring.replace("_", " ")
 
 
 def sentence(text: str) -> str:

@@ -15,7 +15,8 @@ from gramlet._version import __version__
 from gramlet.common.arrays import Bools, Floats
 from gramlet.evaluation.machines import CLASSIFIERS
 from gramlet.evaluation.result import Result
-from gramlet.evaluation.result_table import as_good_as_the_best, remarks
+from gramlet.evaluation.result_table import as_good_as_the_best, remarks, shown_scorers
+from gramlet.evaluation.scorers import percent_or_number, plain_score, score_text
 from gramlet.evaluation.significance import (
     compare_results,
     independent_runs,
@@ -29,9 +30,7 @@ from gramlet.report.parts import (
     Cell,
     Figure,
     Table,
-    percent_or_number,
     score_limits,
-    score_text,
     sentence,
 )
 
@@ -98,9 +97,12 @@ def _scored(
     material: Material, name: str, scores: Floats, pooled: Bools, result: Result | None
 ) -> _Scored:
     """A row; its interval is clipped to possible scores, which few test parts exceed."""
+    scoring = material.first.scoring
+    if scoring.startswith("neg_"):
+        scores = 0.0 - scores
     interval = interval_of(scores, overlap_of(material.first.protocol), pooled)
     if interval is not None:
-        lowest, highest = score_limits(material.first.scoring)
+        lowest, highest = score_limits(scoring)
         interval = max(interval[0], lowest), min(interval[1], highest)
     baseline = result is None or name in material.baselines
     return _Scored(name, float(scores.mean()), interval, bool(pooled.any()), baseline, result)
@@ -125,6 +127,7 @@ def _rare_class(material: Material) -> list[str]:
 
 def _table(material: Material, rows: list[Result], scored: list[_Scored]) -> Table:
     scoring = material.first.scoring
+    beside = shown_scorers(rows)[1:]
     cells = []
     for row in scored:
         result = row.result
@@ -136,10 +139,12 @@ def _table(material: Material, rows: list[Result], scored: list[_Scored]) -> Tab
             interval = Cell(f"{low} to {high}", row.interval[0])
         if result is None:
             spread, p_value, seconds, chosen = Cell("–", 0), Cell("–", 2), Cell("–", 0), ""
+            others = [Cell("–", 0) for _ in beside]
         else:
             name = f"{name} (optimistic)" if result.optimistic else name
             spread = Cell(percent_or_number(result.std, scoring), result.std)
             p_value = _p_of_best(rows, result)
+            others = [_other_score(result, scorer) for scorer in beside]
             seconds = Cell(f"{result.seconds:.1f}", result.seconds)
             chosen = "; ".join(
                 f"{key} {f'{value:g}' if isinstance(value, float) else value} ({share:.0%})"
@@ -147,12 +152,13 @@ def _table(material: Material, rows: list[Result], scored: list[_Scored]) -> Tab
             )
             chosen = chosen or "nothing to choose"
         mean = Cell(percent_or_number(row.mean, scoring), row.mean)
-        cells.append((Cell(name), mean, spread, interval, p_value, seconds, Cell(chosen)))
+        cells.append((Cell(name), mean, spread, interval, *others, p_value, seconds, Cell(chosen)))
     headings = (
         "kernel",
         score_text(scoring),
         "±",
         "95 % interval",
+        *map(score_text, beside),
         "p against the best",
         "seconds",
         "most often chosen",
@@ -167,7 +173,16 @@ def _table(material: Material, rows: list[Result], scored: list[_Scored]) -> Tab
             " An interval without width: all test parts have the same score, which does not make "
             "the score certain."
         )
-    return Table("Scores of all results", headings, cells, frozenset({1, 2, 3, 4, 5}), note)
+    columns = frozenset(range(1, len(headings) - 1))
+    return Table("Scores of all results", headings, cells, columns, note)
+
+
+def _other_score(result: Result, scoring: str) -> Cell:
+    try:
+        value = plain_score(result.score(scoring), scoring)
+    except ValueError:  # there are no decision values, or no predictions
+        return Cell("–", 0)
+    return Cell(percent_or_number(value, scoring), value)
 
 
 def _p_of_best(rows: list[Result], result: Result) -> Cell:
@@ -324,7 +339,7 @@ def _snippet(material: Material) -> str:
     lines = ["from gramlet import Protocol, evaluate", f"protocol = Protocol({given})"]
     for result in material.results:
         name, common = result.name, f"y, protocol, {_settings(material, result)}"
-        if is_registered(name) or name in CONSTANTS:
+        if is_registered(name) or name in (*CONSTANTS, "auto"):
             lines.append(f"evaluate({name!r}, graphs, {common})")
         elif name in material.kernels:
             lines.append(f"evaluate(estimator, graphs, {common}, name={name!r})")
@@ -343,7 +358,8 @@ def _settings(material: Material, result: Result) -> str:
     if len(result.by_draw) > 1 and result.protocol.retrainings == 1:
         found["draws"] = len(result.by_draw)
     options = {key: list(values) for key, values in result.tried.items() if key != "C"}
-    if options or is_registered(result.name):  # by default evaluate tries those of the registry
+    # By default evaluate tries the options of the registry.
+    if result.name != "auto" and (options or is_registered(result.name)):
         found["options"] = options
     kernel = material.kernels.get(result.name) if is_registered(result.name) else None
     params = {} if kernel is None else kernel.get_params()

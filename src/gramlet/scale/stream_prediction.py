@@ -63,8 +63,12 @@ def predict_stream(
 def answers_of(model: Any, graphs: Any) -> dict[str, Array]:
     """All outputs of a model for graphs: columns by their headings, "prediction" first.
 
-    Decision values and probabilities of classes, and standard deviations of Gaussian processes.
+    Decision values and probabilities of classes, standard deviations of Gaussian processes; of
+    `GraphClassifier` and `GraphRegressor` also the most similar fitted graphs.
     """
+    if hasattr(model, "_answers"):
+        answers: dict[str, Array] = model._answers(graphs)
+        return answers
     predicted = np.asarray(model.predict(graphs))
     columns = {"prediction": predicted}
     classes = [str(name) for name in getattr(model, "classes_", ())]

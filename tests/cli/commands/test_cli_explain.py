@@ -87,9 +87,10 @@ def _has_junction(graph) -> bool:
 
 
 def test_coefficients_of_wl(run, tmp_path):
-    code, out, err = run("MUTAG", "-o", tmp_path, "-k", "wl", "--level", "1", "-n", "2", "--C", "5")
+    plain = ("-k", "wl", "--normalize", "none")
+    code, out, err = run("MUTAG", "-o", tmp_path, *plain, "--level", "1", "-n", "2", "--C", "5")
     assert code == 0, err
-    assert "wl fitted with C=5: " in out
+    assert "wl n_iter=2 normalize=none, support vectors (svc) C=5: " in out
     assert "Positive values speak for mutagenic." in out
     assert "level 1" in out
     assert "level 0" not in out
@@ -216,19 +217,19 @@ def test_a_saved_model_on_other_graphs(run, tmp_path):
     write_tu(data.graphs[:100], tmp_path / "FIRST", data.target[:100])
     write_tu(data.graphs[100:], tmp_path / "REST", data.target[100:])
     model = tmp_path / "m.gramlet"
-    train = ["train", str(tmp_path / "FIRST"), "-k", "wl", "-p", "n_iter=1", "-o", str(model)]
-    assert main(train) == 0
+    train = ["train", str(tmp_path / "FIRST"), "-k", "wl", "-p", "n_iter=1", "--normalize", "none"]
+    assert main([*train, "-o", str(model)]) == 0
     code, out, err = run(model, tmp_path / "REST", "-o", tmp_path / "out", "-n", "3")
     assert code == 0, err
-    pipeline = load(model)
-    predicted = pipeline.predict(data.graphs[100:])
+    fitted = load(model)
+    predicted = fitted.predict(data.graphs[100:])
     right = 100 * np.mean(predicted == data.target[100:])
     assert f"{right:.1f} % of these graphs classified correctly." in out
     _, rows = read_table(tmp_path / "out")
-    counts = pipeline[0].features(data.graphs[100:])
+    counts = fitted.kernel_.features(data.graphs[100:])
     assert [int(row[3]) for row in sorted(rows)] == [
         int(n)
-        for _, n in sorted(zip(names_of(pipeline[0]), (counts > 0).sum(axis=0).A1, strict=True))
+        for _, n in sorted(zip(names_of(fitted.kernel_), (counts > 0).sum(axis=0).A1, strict=True))
     ]
     with (tmp_path / "out" / "graphs.csv").open(newline="") as file:
         graphs = list(csv.DictReader(file))
@@ -236,7 +237,7 @@ def test_a_saved_model_on_other_graphs(run, tmp_path):
     assert [int(row["class"]) for row in graphs] == data.target[100:].tolist()
     np.testing.assert_allclose(
         [float(row["decision for 1"]) for row in graphs],
-        pipeline.decision_function(data.graphs[100:]),
+        fitted.decision_function(data.graphs[100:]),
         atol=1e-9,
     )
 

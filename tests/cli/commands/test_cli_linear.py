@@ -54,7 +54,8 @@ def test_from_a_file_to_predictions(table, store, tmp_path, capsys):
     shown = np.array([float(row["decision for yes"]) for row in rows])
     assert np.array_equal(shown, loaded.decision_function(whole.graphs))
     assert run(["predict", str(model), str(table), "--target", "y"]) == 0
-    assert capsys.readouterr().out.split() == [row["prediction"] for row in rows]
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["id", "prediction"], *([row["id"], row["prediction"]] for row in rows)]
 
 
 def test_numbers(table, tmp_path, capsys):

@@ -20,7 +20,7 @@ import typer
 from gramlet._version import __version__
 from gramlet.cli import leave_words
 from gramlet.cli.inputs import read_input, refuse_numbers, target_of
-from gramlet.cli.options import Comparing, Input, Learning, Reading, parse_params
+from gramlet.cli.options import Comparing, Input, Learning, Reading, normalisation, parse_params
 from gramlet.cli.output import check_place
 from gramlet.cli.terminal import Failure, WrongUse, console, note, show_warning
 from gramlet.common.safe_writing import writing
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from gramlet.evaluation.store import Store
     from gramlet.evaluation.task import Target
     from gramlet.files.dataset import Dataset
+    from gramlet.graphs.batch import GraphBatch
 
 CONSTANTS = {"classification": "majority", "regression": "mean"}
 BASELINES = ("size", "vertex", "edge")
-DEFAULT_KERNELS = ("wl", "wl-oa", "wwl")
 
-_NO_KERNELS = ("majority", "mean", "size")  # baselines that are not in the registry
+_NO_KERNELS = ("majority", "mean", "size", "auto")  # rows that are not in the registry
 _LONG = 20.0  # seconds after which a result is printed before the table is complete
 # Scorers that depend on which of two classes counts as positive.
 _OF_ONE_CLASS = ("f1", "precision", "recall", "jaccard", "average_precision")
@@ -88,10 +88,10 @@ def evaluate(
 ) -> None:
     """Cross-validate kernels on a data set and show a table.
 
-    C and the kernels' own options are chosen inside each training part. Four baselines are always
-    included: the most frequent class (or the mean), the size of the graphs, and the histograms of
-    node labels and of edge types. Finished work is kept: a run that was stopped shows its finished
-    rows, and the same command continues from there.
+    C and the kernels' own options are chosen inside each training part; in the row auto, the kernel
+    too. Four baselines are always included: the most frequent class (or the mean), the size of the
+    graphs, and the histograms of node labels and of edge types. Finished work is kept: a run that
+    was stopped shows its finished rows, and the same command continues from there.
     """
     if json_file is not None:
         check_place(json_file, inputs={"INPUT": source})
@@ -131,13 +131,13 @@ def comparison_of(
     from gramlet.evaluation.splits import groups_of
     from gramlet.kernels import registry
 
-    names = list(dict.fromkeys([*BASELINES, *(comparing.kernel or DEFAULT_KERNELS)]))
-    for name in names:
+    for name in comparing.kernel or ():
         if name not in _NO_KERNELS:
             registry.get(name)
     given = parse_params(comparing.param)
     data = read_input(source, reading)
     target = target_of(data, source, learning)
+    names = dict.fromkeys([*BASELINES, *(comparing.kernel or default_kernels(data.graphs))])
     rows = [CONSTANTS[target.task], *(name for name in names if name not in CONSTANTS.values())]
     whole = comparing.protocol(len(data.graphs), **protocol)
     options = _options_by_kernel(rows, given, data, target, source)
@@ -154,20 +154,36 @@ def comparison_of(
         "verbose": True,
     }
     store = _kept_store(comparing.fresh)
-    return Comparison(data, target, whole, options, arguments, comparing.normalize, fit_once, store)
+    normalize = normalisation(comparing.normalize)
+    return Comparison(data, target, whole, options, arguments, normalize, fit_once, store)
+
+
+def default_kernels(graphs: GraphBatch) -> list[str]:
+    """The rows beside the baselines: kernels that suit the columns of graphs, and "auto"."""
+    from gramlet.evaluation.candidates import automatic_kernels
+
+    morgan = ["morgan"] if graphs.molecules is not None else []
+    kernels = list(automatic_kernels(graphs))
+    return [*morgan, *kernels, *(["auto"] if kernels else [])]
 
 
 def _options_by_kernel(
     names: Sequence[str], given: dict[str, Any], data: Dataset, target: Target, source: str
 ) -> dict[str, dict[str, Any] | None]:
     """The values each kernel chooses from: its own options, replaced by those given."""
+    from gramlet.evaluation.candidates import automatic_kernels
     from gramlet.kernels import registry
 
     options: dict[str, dict[str, Any] | None] = {}
     known: set[str] = set()
+    automatic = automatic_kernels(data.graphs)
     for name in names:
         if name in _NO_KERNELS:
             options[name] = None
+            if name == "auto" and given:
+                has = {key for one in automatic for key in registry.get(one).make().get_params()}
+                known |= has
+                options[name] = {k: v for k, v in given.items() if k in has} or None
             continue
         row = registry.get(name)
         if row.tags.supervised:
@@ -186,7 +202,7 @@ def _options_by_kernel(
                 from gramlet.common.parameters import require_parameters
 
                 require_parameters(row.make(**{key: value}))
-        options[name] = {**row.tunable, **mine}
+        options[name] = {**(row.tunable or automatic.get(name, {})), **mine}
     unused = sorted(set(given) - known)
     if unused:
         raise WrongUse(
@@ -221,7 +237,7 @@ class Comparison:
     protocol: Protocol
     options: Mapping[str, dict[str, Any] | None]  # by row: the values to choose from
     arguments: Mapping[str, Any]
-    normalize: bool
+    normalize: str | bool | None
     fit_once: bool
     store: Store | None
     results: list[Result] = field(default_factory=list)
@@ -234,6 +250,8 @@ class Comparison:
         The first row is a constant. It takes no time, and what is wrong with the options or the
         target is reported by it, before any kernel is computed.
         """
+        from gramlet.evaluation.result_table import score_of
+
         try:
             for name, options in self.options.items():
                 started = time.perf_counter()
@@ -249,7 +267,7 @@ class Comparison:
                 if seconds < result.seconds:  # the others were spent in an earlier run
                     self.reused.append(name)
                 if sys.stderr.isatty() and seconds > _LONG:
-                    note(f"{name}: {result.scoring} {result.mean:.3f} in {seconds:.0f} s")
+                    note(f"{name}: {score_of(result)} in {seconds:.0f} s")
                 leave_words(self.so_far())
         except KeyboardInterrupt:
             print(self.so_far(), end="", flush=True)
@@ -261,7 +279,8 @@ class Comparison:
         from gramlet.kernels import registry
 
         # A kernel that learns from classes would leak them if it were fitted once.
-        fit_once = self.fit_once and not (options is None or registry.get(name).tags.supervised)
+        fit_once = self.fit_once and name not in _NO_KERNELS
+        fit_once = fit_once and not registry.get(name).tags.supervised
         try:
             with warnings.catch_warnings():
                 # Already shown when the target was read, and the same for all rows.
@@ -348,6 +367,7 @@ class Comparison:
 
     def _footnotes(self, scoring: str) -> list[str]:
         from gramlet.engine.core.compiling import has_compiled
+        from gramlet.evaluation.scorers import score_text
 
         spread = "repeats' means" if self.protocol.repeats > 1 else "folds"
         lines = [f"±: standard deviation of the {spread}."]
@@ -358,7 +378,7 @@ class Comparison:
             lines.append(f"Kept from an earlier run: {rows}. --fresh computes everything again.")
         if scoring in _OF_ONE_CLASS and self.target.n_classes == 2:
             positive = str(self.target.shown_classes[-1])
-            lines.append(f"{scoring} is that of the class {positive!r}.")
+            lines.append(f"{score_text(scoring)} is that of the class {positive!r}.")
         return lines
 
     def write(self, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ import typer
 
 from gramlet._version import __version__
 from gramlet.cli.commands.predict import load_model
-from gramlet.cli.commands.train import Training, choose_and_fit
+from gramlet.cli.commands.train import Training, describe, fit_estimator, machine_for, verdict
 from gramlet.cli.inputs import read_input, refuse_numbers, target_of
 from gramlet.cli.options import (
     INPUT_HELP,
@@ -21,7 +21,6 @@ from gramlet.cli.options import (
     Reading,
     check_folder,
     output_option,
-    parse_params,
 )
 from gramlet.cli.output import Inputs, check_place
 from gramlet.cli.terminal import WrongUse, console, grid, note
@@ -89,11 +88,10 @@ def explain(
 ) -> None:
     """Show the patterns that decide: of a saved MODEL on the graphs of INPUT, or of a new fit.
 
-    For weighted-wwl the values are the weights that the kernel learned (1 is neutral). For other
-    kernels with explicit features the value of a pattern is what one occurrence adds to the
-    decision of a support vector machine, or to the number that a regression predicts; with
-    --normalize, the default, it is to be divided by the norm of the graph. For Tanimoto kernels and
-    wl-oa it is the mean of what the pattern adds over all fitted graphs. A new fit uses all
+    For weighted-wwl the values are the weights that the kernel learned (1 is neutral). For Tanimoto
+    kernels, the default, and wl-oa the value of a pattern is the mean of what it adds to the
+    decision, or to the number that is predicted, over all fitted graphs. With --normalize none it
+    is what one occurrence adds, with cosine that times the norm of the graph. A new fit uses all
     graphs, C chosen as by 'gramlet train', and n_iter=2 unless --param sets it; for a
     regression the default kernel is wl. The patterns that matter most are shown; patterns.csv
     contains all.
@@ -105,16 +103,17 @@ def explain(
         row = _explainable(how.kernel)
         if row.tags.supervised and decision is not None:
             raise WrongUse(_NO_DECISION)
-        params = _params(row, parse_params(how.param), level)
-        how.protocol()  # a wrong C is refused before any work is done
+        how.options()  # wrong ones are refused before any work is done
+        _check_level(row, how, level)
         data = read_input(source, reading)
         target = target_of(data, source, how)
         if target.task == "regression" and row.tags.supervised:
             if _was_given(context, "kernel"):
                 refuse_numbers(target, source, how.kernel)
-            row = _explainable(_OF_NUMBERS)
-            params = _params(row, parse_params(how.param), level)
-        explanation, summary = _of_a_new_fit(row, params, how, data, target)
+            how = replace(how, kernel=_OF_NUMBERS)
+            _check_level(_explainable(_OF_NUMBERS), how, level)
+        machine_for(how, target)
+        explanation, summary = _of_a_new_fit(how, data, target)
     else:
         model = load_model(model_file)
         data = read_input(source, reading, needs_target=False)
@@ -178,35 +177,37 @@ def _gives_values(row: Entry) -> bool:
     return row.kind == "kernel" and (row.tags.supervised or has_patterns(row.make()))
 
 
-def _params(row: Entry, given: dict[str, Any], level: int | None) -> dict[str, Any]:
-    """The parameters to fit with; wrong ones are refused before any work is done."""
+def _options(row: Entry, how: Training) -> dict[str, Any]:
+    """The parameters to fit with, as lists of one value."""
     has = row.make().get_params(deep=False)
-    params = {"n_iter": 2, **given} if "n_iter" in has else given
-    estimator = row.make(**params)
-    estimator._validate_params()
+    options = how.options(tune=False) or {}
+    return {"n_iter": [2], **options} if "n_iter" in has else options
+
+
+def _check_level(row: Entry, how: Training, level: int | None) -> None:
+    """Refuse a level that the kernel will not have."""
+    estimator = row.make(**{key: values[0] for key, values in _options(row, how).items()})
     first = 0 if getattr(estimator, "include_initial", True) else 1
     last = getattr(estimator, "n_iter", 0)
     if level is not None and not first <= level <= last:
         levels = ", ".join(map(str, range(first, last + 1)))
         raise WrongUse(f"--level must be one of {levels}; got {level}.")
-    return params
 
 
 def _of_a_new_fit(
-    row: Entry, params: dict[str, Any], how: Training, data: Dataset, target: Target
+    how: Training, data: Dataset, target: Target
 ) -> tuple[ModelExplanation, list[str]]:
     """Fit a machine on all graphs and explain it on them; also return lines about its quality."""
-    from gramlet.engine.core.compiling import announce_compilation
     from gramlet.explain import explain_model
     from gramlet.explain.models import name_labels
 
-    announce_compilation()
     graphs = name_labels(data.graphs, data.node_label_names, data.edge_label_names)
-    trained = choose_and_fit(row, params, how, graphs, target, tune=False, score=True)
+    model = fit_estimator(how.kernel, _options(how.entry, how), how, graphs, target)
     used = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
-    explanation = explain_model(trained.model, used, target.named, class_names=data.target_names)
-    lines = [f"{row.name} fitted with C={trained.C:g}: {trained.verdict()}"]
-    if trained.no_better:
+    explanation = explain_model(model, used, target.named, class_names=data.target_names)
+    quality, no_better = verdict(model, target, how.scoring)
+    lines = [f"{describe(model)}: {quality}."]
+    if no_better:
         what = "target" if explanation.regression else "classes"
         lines.append(f"The explanation is of a machine that has learned nothing about the {what}.")
     return explanation, lines

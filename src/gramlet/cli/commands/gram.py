@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gramlet.cli.inputs import classes_of, read_input
 from gramlet.cli.options import (
+    NORMALIZE_HELP,
     Input,
     KernelChoice,
-    Normalize,
     OnDisk,
     Reading,
     check_folder,
     cluster_client,
+    normalisation,
     output_option,
 )
 from gramlet.cli.output import MATRIX_ENDINGS, check_place, note_skipped, write_matrix
@@ -50,7 +51,10 @@ def gram(
             help="For .zarr: rows and columns per tile. [default: 2048]",
         ),
     ] = None,
-    normalize: Normalize = False,
+    normalize: Annotated[
+        Literal["tanimoto", "cosine", "none"],
+        typer.Option("--normalize", help=NORMALIZE_HELP),
+    ] = "none",
 ) -> None:
     """Compute a Gram matrix and write it to a file.
 
@@ -65,12 +69,7 @@ def gram(
         on_disk.refuse_for(output)
         if chunk is not None:
             raise WrongUse(f"--chunk is for .zarr folders; {str(output)!r} is a file.")
-    params = kernel.params(**({"normalize": True} if normalize else {}))
-    if normalize and params.get("normalize") is not True:
-        raise WrongUse(
-            f"--normalize does not apply: kernel {kernel.kernel!r} has no parameter normalize, or "
-            "--param contradicts it."
-        )
+    params = kernel.params(normalisation(normalize) or False)
     row = kernel.entry
     data = read_input(source, reading, needs_target=row.tags.supervised)
     note_skipped(data)

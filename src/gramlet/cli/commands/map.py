@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from gramlet.cli.inputs import classes_of, read_input
-from gramlet.cli.options import Input, KernelChoice, Normalize, Reading, output_option
+from gramlet.cli.options import (
+    Input,
+    KernelChoice,
+    Normalize,
+    Reading,
+    normalisation,
+    output_option,
+)
 from gramlet.cli.output import check_place
 from gramlet.common.safe_writing import writing
 
@@ -18,7 +25,7 @@ def map_(
     output: Annotated[Path, output_option("The picture: .png, .svg or .pdf.")],
     reading: Reading,
     kernel: KernelChoice,
-    normalize: Normalize = True,
+    normalize: Normalize = None,
     examples: Annotated[
         int,
         typer.Option("--examples", metavar="N", help="Graphs drawn around the map.", min=0),
@@ -30,7 +37,7 @@ def map_(
     from gramlet.plotting.maps import plot_map
 
     check_place(output, (".png", ".svg", ".pdf"), inputs={"INPUT": source})
-    params = kernel.params(normalize=normalize)
+    params = kernel.params(normalisation(normalize))
     plt = pyplot()
     plt.switch_backend("Agg")
     supervised = kernel.entry.tags.supervised

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gramlet.cli.inputs import classes_of, read_input
-from gramlet.cli.options import Input, Kernel, KernelChoice, Reading, output_option
+from gramlet.cli.options import (
+    NORMALIZE_HELP,
+    Input,
+    Kernel,
+    KernelChoice,
+    Reading,
+    output_option,
+)
 from gramlet.cli.output import (
     check_place,
     names_of,
@@ -55,6 +62,10 @@ def neighbors(
             help="Neighbours per graph. [default: 10, or all if there are fewer]",
         ),
     ] = None,
+    normalize: Annotated[
+        Literal["tanimoto", "cosine"],
+        typer.Option("--normalize", help=NORMALIZE_HELP),
+    ] = "tanimoto",
     output: Annotated[Path | None, output_option("Write to a .csv file instead.")] = None,
 ) -> None:
     """Find the nearest graphs of each graph, exactly, by a normalised kernel."""
@@ -62,7 +73,7 @@ def neighbors(
 
     if output is not None:
         check_place(output, [".csv"], inputs={"INPUT": source, "the input of --query": query})
-    params = kernel.params()
+    params = kernel.params("cosine" if normalize == "cosine" else False)
     supervised = kernel.entry.tags.supervised
     data = read_input(source, reading, uses_target=supervised)
     queries = data if query is None else read_input(query, reading, uses_target=False)

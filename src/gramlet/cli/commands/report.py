@@ -9,8 +9,15 @@ from typing import Annotated
 
 import typer
 
-from gramlet.cli.commands.evaluate import DEFAULT_KERNELS, Comparison, comparison_of
-from gramlet.cli.options import Comparing, Input, Learning, Reading, output_option
+from gramlet.cli.commands.evaluate import Comparison, comparison_of, default_kernels
+from gramlet.cli.options import (
+    Comparing,
+    Input,
+    Learning,
+    Reading,
+    normalisation,
+    output_option,
+)
 from gramlet.cli.output import check_place
 from gramlet.cli.terminal import note
 
@@ -47,11 +54,12 @@ def _write(
     from gramlet.report.material import CONSTANTS, kernel_behind
     from gramlet.report.page import write_report
 
-    asked = comparing.kernel or DEFAULT_KERNELS
     names = [result.name for result in comparison.results]
     data = comparison.data
+    asked = comparing.kernel or default_kernels(data.graphs)
+    normalize = normalisation(comparing.normalize)
     kernels = {
-        result.name: kernel_behind(result, comparing.normalize)
+        result.name: kernel_behind(result, normalize)
         for result in comparison.results
         if result.name in asked and result.name not in CONSTANTS
     }

@@ -19,34 +19,57 @@ from gramlet.cli.options import (
     Learning,
     Normalize,
     Reading,
+    normalisation,
     output_option,
     parse_params,
+    warn_of_unused,
 )
 from gramlet.cli.output import check_place
 from gramlet.cli.terminal import Failure, WrongUse, note
 
 if TYPE_CHECKING:
-    from gramlet.evaluation import Protocol
     from gramlet.evaluation.task import Target
     from gramlet.graphs.batch import GraphBatch
-    from gramlet.kernels.registry import Entry
+    from gramlet.models.estimators import GraphClassifier, GraphRegressor
 
 
 @dataclass(frozen=True)
 class Training(Learning, KernelChoice):
     """How a machine is chosen and fitted: the options that `train` and `explain` share."""
 
+    kernel: Annotated[
+        str,
+        typer.Option(
+            "--kernel",
+            "-k",
+            metavar="NAME",
+            help="A name from 'gramlet kernels', an expression such as 'wl + 0.5 * sp', or 'auto', "
+            "which chooses among kernels that suit the data.",
+        ),
+    ] = "auto"
     costs: Costs = None
     inner_folds: InnerFolds = 5
-    normalize: Normalize = True
+    normalize: Normalize = None
 
-    def protocol(self) -> Protocol:
-        """The cross-validation that chooses C and the options."""
+    def options(self, tune: bool = True) -> dict[str, Any] | None:
+        """The values to choose from by parameter; wrong ones are refused before any work is done.
+
+        Those of the registry and, if given, --param and --normalize; without ``tune`` the latter.
+        """
         from gramlet.evaluation import Protocol
-        from gramlet.evaluation.protocol import DEFAULT_C
 
-        costs = tuple(self.costs) if self.costs else DEFAULT_C
-        return Protocol(inner_folds=self.inner_folds, random_state=self.seed, C=costs)
+        Protocol(C=tuple(self.costs or (1.0,)))  # refuses a wrong C
+        # Values become lists of one, because a value may itself be a list.
+        given = {key: [value] for key, value in parse_params(self.param).items()}
+        if self.normalize is not None:
+            given.setdefault("normalize", [normalisation(self.normalize)])
+        if self.kernel == "auto":
+            return given or None
+        entry = self.entry
+        if "random_state" in self.params(normalisation(self.normalize)):
+            given.setdefault("random_state", [self.seed])
+        tunable = entry.tunable if tune else {}
+        return {**{key: list(v) for key, v in tunable.items() if key not in given}, **given}
 
 
 @dataclass(frozen=True)
@@ -97,19 +120,20 @@ def train(
     training: Training,
     linear: Linear,
 ) -> None:
-    """Fit a machine with a kernel and save it: support vectors for classes, ridge for numbers.
+    """Fit a classifier or a regressor and save it: support vectors, or a Gaussian process.
 
-    C, and those of the kernel's options that --param does not fix, are chosen by cross-validation.
+    The kernel (unless --kernel names one), those of its options that --param does not fix, and C
+    are chosen by cross-validation; those of a Gaussian process by its likelihood.
     With --linear: a linear model of hashed features, from a folder of any size.
     """
     check_place(output, inputs={"INPUT": source})
     if linear.linear:
         unused = {
-            "--kernel": training.kernel != "wl",
+            "--kernel": training.kernel != "auto",
             "--param": bool(training.param),
             "--C": bool(training.costs),
             "--inner-folds": training.inner_folds != 5,
-            "--no-normalize": not training.normalize,
+            "--normalize": training.normalize is not None,
             "--classifier": training.classifier is not None,
             "--min-class-size": training.min_class_size is not None,
         }
@@ -118,163 +142,146 @@ def train(
     linear.refuse_without()
     if is_store(source):
         raise WrongUse(f"{source!r} is a folder of hashed features; --linear learns from it.")
-    training.params()
-    training.protocol()  # a wrong C is refused before any work is done
+    options = training.options()
     data = read_input(source, reading)
     target = target_of(data, source, training)
-    if training.entry.tags.supervised:
+    if training.kernel != "auto" and training.entry.tags.supervised:
         refuse_numbers(target, source, training.kernel)
     started = time.perf_counter()
-    trained = choose_and_fit(
-        training.entry, parse_params(training.param), training, data.graphs, target
-    )
+    model = fit_estimator(training.kernel, options, training, data.graphs, target)
+    if data.ids is not None:
+        model.ids_ = [str(data.ids[i]) for i in target.kept]
     from gramlet.persistence import save
 
-    save(trained.model, output)
+    save(model, output)
     seconds = time.perf_counter() - started
-    training.warn_of_unused(training.entry.make(**trained.options), data.graphs)
-    chosen = {**trained.options, "C": f"{trained.C:g}"}
-    shown = " ".join(f"{key}={value}" for key, value in chosen.items())
-    print(f"{training.kernel} trained on {len(target.kept)} graphs in {seconds:.1f} s: {shown}")
-    if trained.score is not None and (trained.chosen or trained.no_better):
-        print(trained.verdict())
-    print(f"Saved in {output}")
+    for name, reason in model.cv_results_["refused"].items():
+        note(f"gramlet: warning: {name} is left out: {reason}")
+    warn_of_unused(model.best_params_["kernel"], model.kernel_, data.graphs)
+    print(f"{describe(model)}, trained on {len(target.kept)} graphs in {seconds:.1f} s")
+    print(f"{verdict(model, target, training.scoring)[0]}.")
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A fitted model and how it was chosen.
+def machine_for(how: Learning, target: Target) -> str:
+    """The machine for a target; raise for options that do not fit it."""
+    from gramlet.evaluation.candidates import MANY_GRAPHS
 
-    ``score``: the score in cross-validation, None if there was none; ``chosen``: whether
-    cross-validation chose C or options; ``baseline``: the score of predicting the most frequent
-    class, or the mean, where it is known.
-    """
-
-    model: Any
-    options: dict[str, Any]
-    C: float
-    score: float | None
-    scoring: str
-    baseline: float | None
-    chosen: bool
-
-    @property
-    def no_better(self) -> bool:
-        """Whether a constant prediction is as good."""
-        if self.score is None or self.baseline is None:
-            return False
-        return self.score <= self.baseline + 1e-12
-
-    def verdict(self) -> str:
-        """One line with the score in cross-validation on the same graphs."""
-        if self.score is None:
-            return ""
-        score, constant = f"{self.scoring} {self.score:.3f}", "the mean"
-        if self.scoring == "accuracy":
-            score = f"{100 * self.score:.1f} % right"
-            constant = f"the most frequent class, {100 * (self.baseline or 0):.1f} %"
-        if self.no_better:
-            return f"{score} in cross-validation: no better than always predicting {constant}."
-        also = ", which also chose it; 'gramlet evaluate' gives an unbiased score"
-        return f"{score} in cross-validation{also if self.chosen else ''}."
+    regression = target.task == "regression"
+    machines = ("gp", "ridge", "svr") if regression else ("svc", "ridge")
+    few = len(target.kept) <= MANY_GRAPHS
+    machine = how.classifier or ("gp" if regression and few else "ridge" if regression else "svc")
+    if machine not in machines:
+        raise WrongUse(
+            f"--classifier must be one of {', '.join(machines)} for {target.task}; got {machine!r}."
+        )
+    return machine
 
 
-def choose_and_fit(
-    row: Entry,
-    params: dict[str, Any],
+def fit_estimator(
+    kernel: str,
+    options: dict[str, Any] | None,
     how: Training,
     graphs: GraphBatch,
     target: Target,
-    *,
-    tune: bool = True,
-    score: bool = False,
-) -> Trained:
-    """Choose C and options by cross-validation, and fit a machine with them on all graphs.
+) -> GraphClassifier | GraphRegressor:
+    """The classifier or regressor with these options, fitted on the graphs that are used."""
+    from gramlet.engine.core.compiling import announce_compilation
+    from gramlet.models.estimators import GraphClassifier, GraphRegressor
 
-    Parameters
-    ----------
-    row : Entry
-        The registry's entry of the kernel or embedding.
-    params : dict
-        Fixed parameters; the others are chosen from the values that the registry lists.
-    how : Training
-    graphs : GraphBatch
-        All graphs; those of classes that are left out are not used.
-    target : Target
-    tune : bool
-        Whether options are chosen, or C alone.
-    score : bool
-        Cross-validate even if there is nothing to choose, to report the score.
-    """
-    protocol = how.protocol()
-    has = row.make().get_params()
-    fixed = {"random_state": how.seed, "normalize": how.normalize}
-    fixed = {key: value for key, value in fixed.items() if key in has} | params
-    open_options = {k: v for k, v in row.tunable.items() if k not in params} if tune else {}
-    used = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
-    chosen = bool(open_options) or len(protocol.C) > 1
+    machine = machine_for(how, target)
+    for name, value in (("--C", how.costs), ("--scoring", how.scoring)):
+        if value and machine == "gp":
+            raise WrongUse(
+                f"{name} does not apply to a Gaussian process, whose noise and options maximise "
+                "the likelihood. Leave it out, or give --classifier ridge."
+            )
+    if target.n_classes and target.members().min() < 2:
+        name = target.shown_classes[int(target.members().argmin())].item()
+        raise WrongUse(
+            f"Class {name!r} has 1 graph, but cross-validation needs 2 of each class; "
+            "--min-class-size 2 leaves it out."
+        )
     weights = how.weights(target.classes, target.shown_classes)
-    plain = target.task == "classification" and how.classifier in (None, "svc")
-    if plain and row.kind == "kernel" and not chosen and not score:
-        from sklearn.svm import SVC
-
-        cost = protocol.C[0]
-        machine = SVC(kernel="precomputed", C=cost, class_weight=weights)
-        model = _fitted(row, fixed, machine, used, target, how)
-        return Trained(model, fixed, cost, None, "accuracy", None, chosen)
-    from gramlet.evaluation import choose
-
-    protocol.whole(target.values, target.shown_classes)  # `choose` does not know the names
-    choice = choose(
-        row.name,
-        used,
-        target.named,
-        protocol,
-        task=target.task,
-        scoring=how.scoring,
-        classifier=how.classifier,
-        class_weight=weights,
-        # Fixed values become lists of one, because a value may itself be a list.
-        options={**{key: [value] for key, value in fixed.items()}, **open_options},
-        n_jobs=how.jobs,
-        verbose=True,
-    )
-    model = _fitted(row, choice.options, choice.machine, used, target, how)
-    cost = protocol.C[0] if choice.C is None else choice.C
-    baseline = _baseline(choice.scoring, target, protocol)
-    return Trained(model, choice.options, cost, choice.score, choice.scoring, baseline, chosen)
-
-
-def _baseline(scoring: str, target: Target, protocol: Protocol) -> float | None:
-    """The score of a constant prediction on the folds that chose, where it is known."""
-    if scoring == "accuracy":
-        import numpy as np
-
-        hits = target.values == np.argmax(target.members())
-        folds = protocol.whole(target.values, target.shown_classes).inner
-        return max(float(hits.mean()), float(np.mean([hits[test].mean() for _, test in folds])))
-    return 0.0 if scoring == "r2" else None
-
-
-def _fitted(
-    row: Entry,
-    params: dict[str, Any],
-    machine: Any,
-    graphs: GraphBatch,
-    target: Target,
-    how: Training,
-) -> Any:
-    from sklearn.pipeline import Pipeline
-
-    estimator = how.estimator(params, row)
-    last = "classifier" if target.task == "classification" else "regressor"
-    model = Pipeline([("kernel", estimator), (last, machine)])
-    model.fit(graphs, target.named)
+    if weights is not None and target.task == "regression":
+        raise WrongUse("--class-weight is for classes, but the target consists of numbers.")
+    announce_compilation()
+    settings: dict[str, Any] = {
+        "options": options,
+        "C": how.costs,
+        "cv": how.inner_folds,
+        "scoring": how.scoring,
+        "random_state": how.seed,
+        "n_jobs": how.jobs,
+        "verbose": True,
+    }
+    model: GraphClassifier | GraphRegressor
+    if target.task == "classification":
+        model = GraphClassifier(kernel, classifier=machine, class_weight=weights, **settings)
+    else:
+        model = GraphRegressor(kernel, regressor=how.classifier, **settings)
+    used = graphs if len(target.kept) == len(graphs) else graphs[target.kept]
+    model.fit(used, target.named)
     # Threads and verbosity of this run are not part of the model.
-    quiet = {"n_jobs": None, "verbose": False}
-    has = estimator.get_params(deep=False)
-    estimator.set_params(**{k: v for k, v in quiet.items() if k in has and k not in params})
+    model.set_params(n_jobs=None, verbose=False)
+    set_threads(model, None)
     return model
+
+
+def set_threads(model: Any, jobs: int | None) -> None:
+    """The number of threads of a classifier or regressor and its fitted kernel."""
+    model.set_params(n_jobs=jobs)
+    if "n_jobs" in model.kernel_.get_params(deep=False):
+        model.kernel_.set_params(n_jobs=jobs)
+
+
+def describe(model: GraphClassifier | GraphRegressor) -> str:
+    """The kernel, its options, the machine, and C or the noise s."""
+    chosen = dict(model.best_params_)
+    kernel = chosen.pop("kernel")
+    numbers = {key: chosen.pop(key) for key in ("C", "s") if key in chosen}
+    if getattr(model.kernel_, "normalize", False) and "normalize" not in chosen:
+        chosen["normalize"] = model.kernel_.normalize
+    if chosen.get("normalize") is False:
+        chosen["normalize"] = "none"
+    shown = "".join(f" {key}={value}" for key, value in chosen.items())
+    machine = {"svc": "support vectors", "svr": "support vectors", "gp": "Gaussian process"}
+    kind = model.machine_.kind
+    penalty = "".join(f" {key}={value:.4g}" for key, value in numbers.items())
+    return f"{kernel}{shown}, {machine.get(kind, kind)} ({kind}){penalty}"
+
+
+def verdict(
+    model: GraphClassifier | GraphRegressor, target: Target, scoring: str | None
+) -> tuple[str, bool]:
+    """The score of the choice in words, and whether a constant prediction is as good."""
+    from gramlet.evaluation.scorers import (
+        default_scoring,
+        percent_or_number,
+        plain_score,
+        score_text,
+    )
+
+    score = model.best_score_
+    if model.machine_.kind == "gp":
+        return (
+            f"logarithmic marginal likelihood {score:.1f}; 'gramlet evaluate' gives errors",
+            False,
+        )
+    regression = target.task == "regression"
+    scoring = scoring or default_scoring(target) or ("r2" if regression else "accuracy")
+    shown = f"{score_text(scoring)} {percent_or_number(plain_score(score, scoring), scoring)}"
+    baselines = {"roc_auc": 0.5, "r2": 0.0}
+    constant = "the mean" if regression else "the most frequent class"
+    if scoring == "accuracy":
+        baselines[scoring] = float(target.members().max() / len(target.values))
+        constant += f", {100 * baselines[scoring]:.1f} %"
+    if score <= baselines.get(scoring, -float("inf")) + 1e-12:
+        text = f"{shown} in cross-validation: no better than always predicting {constant}"
+        return text, True
+    also = ", which also chose it; 'gramlet evaluate' gives an unbiased score"
+    by_ridge = model.machine_.kind == "ridge" and not model.C
+    chosen = by_ridge or len(model.cv_results_["params"]) > 1
+    return f"{shown} in cross-validation{also if chosen else ''}", False
 
 
 def is_store(source: str) -> bool:
