@@ -95,7 +95,9 @@ Normalize = Annotated[
 ]
 
 
-def normalisation(given: str | None) -> str | bool | None:
+def normalisation(
+    given: Literal["tanimoto", "cosine", "none"] | None,
+) -> Literal["tanimoto", "cosine"] | bool | None:
     """The value of --normalize for kernels; None for the rule for kernels given by name."""
     return False if given == "none" else given
 
@@ -140,7 +142,9 @@ class KernelChoice:
 
         return registry.get(self.kernel)
 
-    def params(self, normalize: str | bool | None = False) -> dict[str, Any]:
+    def params(
+        self, normalize: Literal["tanimoto", "cosine"] | bool | None = False
+    ) -> dict[str, Any]:
         """The given parameters, checked, beside the seed if the kernel has one.
 
         ``normalize=None`` normalises a kernel given by name, False leaves it as it is.

@@ -19,6 +19,7 @@ from gramlet.files.target import check_target, infer_task
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.composite.members import CompositeKernel
 from gramlet.kernels.composite.sums import WeightedSum
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
@@ -82,7 +83,7 @@ class AlignedKernelSum(WeightedSum):
         kernels: Sequence[Any],
         task: str = "auto",
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

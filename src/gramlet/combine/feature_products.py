@@ -17,6 +17,7 @@ from gramlet.common.parameters import HasMethods
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags, graph_tags, is_embedding
 from gramlet.kernels.expression import estimator_of, with_tanimoto
@@ -69,7 +70,7 @@ class FeatureProducts(GraphKernel):
         self,
         embedding: Any,
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -18,7 +18,7 @@ from gramlet.common.parameters import require_parameters
 from gramlet.evaluation.baselines import BASELINE_NAMES, baseline_named
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels import registry
-from gramlet.kernels.contract.normalisation import canonical
+from gramlet.kernels.contract.normalisation import Normalization, canonical
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
 from gramlet.kernels.expression import normalized_by_name
 
@@ -126,7 +126,7 @@ def automatic_kernels(graphs: GraphBatch) -> dict[str, Mapping[str, Any]]:
 def candidates_of(
     kernel: Any,
     options: Mapping[str, Any] | None,
-    normalize: bool | str | None,
+    normalize: Normalization | None,
     random_state: int,
     task: str,
     name: str | None = None,
@@ -208,7 +208,7 @@ def _has(kernel: Any, parameter: str) -> bool:
 def _candidates_of_one(
     kernel: Any,
     options: Mapping[str, Any] | None,
-    normalize: bool | str | None,
+    normalize: Normalization | None,
     random_state: int,
     task: str,
     name: str | None,
@@ -357,7 +357,7 @@ def _name_of(estimator: Any) -> str:
     return type(estimator).__name__
 
 
-def _seeded(estimator: Any, normalize: bool | str | None, random_state: int) -> Any:
+def _seeded(estimator: Any, normalize: Normalization | None, random_state: int) -> Any:
     """A clone with a fixed seed and, if requested, a normalised kernel."""
     from sklearn.base import clone
 

@@ -36,6 +36,7 @@ from gramlet.evaluation.task import target_of
 from gramlet.files.dataset import Dataset
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.graphs.fingerprint import digest_of
+from gramlet.kernels.contract.normalisation import Normalization
 
 
 def evaluate(
@@ -53,7 +54,7 @@ def evaluate(
     draws: int | None = None,
     store: str | os.PathLike[str] | Store | None = None,
     options: Mapping[str, Any] | None = None,
-    normalize: bool | str | None = None,
+    normalize: Normalization | None = None,
     name: str | None = None,
     dataset: str = "",
     fit_once: bool = False,

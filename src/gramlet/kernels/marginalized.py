@@ -250,7 +250,7 @@ class MarginalizedKernel(GraphKernel):
         edge_scale: float = 1.0,
         weighted: bool = False,
         start: str = "uniform",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -237,7 +237,7 @@ class Comparison:
     protocol: Protocol
     options: Mapping[str, dict[str, Any] | None]  # by row: the values to choose from
     arguments: Mapping[str, Any]
-    normalize: str | bool | None
+    normalize: Literal["tanimoto", "cosine"] | bool | None
     fit_once: bool
     store: Store | None
     results: list[Result] = field(default_factory=list)

@@ -18,6 +18,7 @@ from gramlet.engine.core.tiles import QUIET, Tiling, one_blas_thread
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.decay_kernel import DecayKernel, DecayProfile
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags
@@ -132,7 +133,7 @@ class EmbeddingKernel(DecayKernel):
         metric: str = "rbf",
         *,
         gamma: float | str = "median",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

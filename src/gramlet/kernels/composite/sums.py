@@ -21,6 +21,7 @@ from gramlet.kernels.composite.members import (
     named_members,
 )
 from gramlet.kernels.contract.kernel import GraphKernel
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
@@ -114,7 +115,7 @@ class KernelSum(WeightedSum):
         kernels: Sequence[Any],
         weights: Sequence[float] | None = None,
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
@@ -176,7 +177,7 @@ class KernelProduct(CompositeKernel):
         self,
         kernels: Sequence[Any],
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -35,7 +35,7 @@ from gramlet.kernels.contract.nested import (
     member_features,
     new_base,
 )
-from gramlet.kernels.contract.normalisation import canonical
+from gramlet.kernels.contract.normalisation import Normalization, canonical
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import PartsProfile
 from gramlet.kernels.contract.tags import GraphTags
@@ -98,7 +98,7 @@ class CoreKernel(GraphKernel):
         base: Any = "sp",
         min_core: int = 0,
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

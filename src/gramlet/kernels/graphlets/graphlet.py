@@ -19,6 +19,7 @@ from gramlet.engine.graphlets.spectrum import graphlet_frequencies
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 
@@ -90,7 +91,7 @@ class GraphletKernel(ExplicitFeatures, CountKernel):
         method: str = "exact",
         n_samples: int = 2000,
         random_state: Any = None,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -36,6 +36,7 @@ from gramlet.graphs.fingerprint import label_bytes
 from gramlet.kernels.contract.count_kernel import count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import wrong_kind
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import CountProfile, Profile
 from gramlet.kernels.contract.tags import GraphTags
@@ -105,7 +106,7 @@ class NeighborhoodHash(GraphKernel):
         n_bits: int = 32,
         codes: Mapping[Hashable, int] | None = None,
         random_state: Any = 0,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

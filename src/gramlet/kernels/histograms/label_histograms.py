@@ -23,6 +23,7 @@ from gramlet.kernels.contract.count_kernel import (
 )
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, EdgeLabels, NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
 
@@ -142,7 +143,11 @@ class VertexHistogram(ExplicitFeatures, CountKernel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON_CONSTRAINTS
 
     def __init__(
-        self, *, normalize: bool = False, n_jobs: int | None = None, verbose: int | bool = False
+        self,
+        *,
+        normalize: Normalization = False,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
     ) -> None:
         self.normalize = normalize
         self.n_jobs = n_jobs
@@ -192,7 +197,7 @@ class EdgeHistogram(ExplicitFeatures, CountKernel):
         self,
         *,
         use_edge_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
@@ -252,7 +257,7 @@ class OptimalAssignment(CountKernel):
         base: str = "vertex",
         *,
         use_edge_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

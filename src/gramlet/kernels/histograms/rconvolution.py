@@ -12,6 +12,7 @@ from gramlet.common.arrays import Floats, Ints
 from gramlet.engine.core.tiles import QUIET, Tiling, for_tiles, mirror
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
@@ -128,7 +129,7 @@ class RConvolution(GraphKernel):
         decompose: Callable[[GraphBatch], Any],
         kernels: Sequence[Callable[[Any, Any], float]],
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -20,6 +20,7 @@ from gramlet.engine.laplacian.covariances import laplacian_stacks
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.laplacian.covariance_profile import (
@@ -94,7 +95,7 @@ class LaplacianKernel(GraphKernel):
         eta: float = 0.1,
         gamma: float = 0.01,
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
@@ -202,7 +203,7 @@ class FeatureLaplacian(GraphKernel):
         vertex_features: str | Callable[[GraphBatch], Any] = "labels",
         heat_times: Sequence[float] = (0.1, 1, 10),
         base_kernel: Callable[[Floats, Floats], Any] | None = None,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -42,6 +42,7 @@ from gramlet.engine.laplacian.covariances import (
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.laplacian.covariance_profile import CovarianceProfile, UnitProfile, of_graphs
@@ -190,7 +191,7 @@ class MultiscaleLaplacian(GraphKernel):
         discount: bool = False,
         top: str = "regularised",
         unique_landmarks: bool = False,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -23,6 +23,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, EdgeLabels, NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
 
@@ -93,7 +94,7 @@ class NSPDK(ExplicitFeatures, CountKernel):
         *,
         normalize_levels: bool = True,
         use_edge_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -19,6 +19,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
@@ -150,7 +151,7 @@ class ODDSTh(ExplicitFeatures, CountKernel):
         height: int = 3,
         decay: float = 1.0,
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -48,6 +48,7 @@ from gramlet.graphs.columns import Categorical
 from gramlet.kernels.contract.columns import LARGEST, required_attributes
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import EdgeLabels, NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, used
@@ -418,7 +419,7 @@ class SubgraphMatching(GraphKernel):
         node_kernel: str | Callable[[Any, Any], float] = "label",
         edge_kernel: str | Callable[[Any, Any], float] = "label",
         mu: float | None = None,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -35,6 +35,7 @@ from gramlet.kernels.contract.columns import (
 )
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import CountProfile, Profile
 from gramlet.kernels.contract.slow_graphs import hops_across
@@ -335,7 +336,7 @@ class GraphHopper(GraphKernel):
         width: float = 4.0,
         weighted: bool = False,
         use_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -34,6 +34,7 @@ from gramlet.kernels.contract.columns import checked_weights
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags, used
 from gramlet.kernels.histograms.label_histograms import edge_name
@@ -366,7 +367,7 @@ class ShortestPath(ExplicitFeatures, CountKernel):
         pairs: str = "unordered",
         n_sources: int | None = None,
         random_state: Any = None,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

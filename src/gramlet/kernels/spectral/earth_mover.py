@@ -34,6 +34,7 @@ from gramlet.graphs.direction import require_undirected
 from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.contract.tags import GraphTags, used
@@ -300,7 +301,7 @@ class EMDKernel(DecayKernel):
         label_weight: float = 1.0,
         psd: str = "none",
         masses: str = "degree",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

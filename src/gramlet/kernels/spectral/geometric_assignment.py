@@ -20,6 +20,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.conversion.convert import as_batch
 from gramlet.kernels.contract.count_kernel import ExplicitFeatures
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import FeatureProfile
 from gramlet.kernels.contract.tags import GraphTags
@@ -88,7 +89,7 @@ class GeometricAssignment(ExplicitFeatures, GraphKernel):
         self,
         n_dims: int = 6,
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -19,6 +19,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.count_kernel import CountKernel, count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import LABEL_CHOICE, NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.slow_graphs import hops_across
 from gramlet.kernels.contract.tags import GraphTags, used
@@ -156,7 +157,7 @@ class PyramidMatch(CountKernel):
         n_levels: int = 4,
         *,
         use_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

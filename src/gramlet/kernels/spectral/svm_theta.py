@@ -17,6 +17,7 @@ from gramlet.engine.core.tiles import QUIET, Tiling
 from gramlet.engine.spectral.theta_program import theta_values
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS, GraphKernel
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags
@@ -134,7 +135,7 @@ class SVMTheta(GraphKernel):
         self,
         sizes: tuple[int, int] = (2, 8),
         *,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

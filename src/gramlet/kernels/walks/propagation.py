@@ -35,6 +35,7 @@ from gramlet.kernels.contract.columns import required_attributes
 from gramlet.kernels.contract.count_kernel import CountKernel, ExplicitFeatures, count_new
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
 from gramlet.kernels.contract.labels import NodeLabels
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import columns_of_levels
@@ -261,7 +262,7 @@ class Propagation(ExplicitFeatures, CountKernel):
         metric: str = "tv",
         random_state: Any = None,
         use_attributes: bool = False,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

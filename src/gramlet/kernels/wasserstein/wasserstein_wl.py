@@ -32,6 +32,7 @@ from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.columns import checked_weights, place_of, required_attributes
 from gramlet.kernels.contract.decay_kernel import DecayKernel, DecayProfile
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.point_profile import PointProfile
 from gramlet.kernels.contract.tags import GraphTags, used
@@ -212,7 +213,7 @@ class WassersteinWL(DecayKernel):
         include_initial: bool = True,
         use_edge_labels: bool | str = "auto",
         use_attributes: bool = False,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -38,6 +38,7 @@ from gramlet.files.target import check_target
 from gramlet.graphs.batch import GraphBatch
 from gramlet.kernels.contract.decay_kernel import DecayKernel
 from gramlet.kernels.contract.kernel import COMMON_CONSTRAINTS
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.wasserstein.wasserstein_wl import MassProfile
@@ -215,7 +216,7 @@ class WeightedWassersteinWL(DecayKernel):
         fixed_levels: Sequence[int] = (),
         include_initial: bool = True,
         use_edge_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -29,6 +29,7 @@ from gramlet.kernels.contract.nested import (
     new_base,
     undirected_base,
 )
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.profile import Profile
 from gramlet.kernels.contract.tags import GraphTags, graph_tags
@@ -104,7 +105,7 @@ class DeepGraphKernel(GraphKernel):
         n_components: int = 64,
         *,
         random_state: Any = None,
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -8,6 +8,7 @@ from gramlet.common.fields import Instance, fields
 from gramlet.engine.core.tiles import Tiling
 from gramlet.graphs.batch import GraphBatch
 from gramlet.graphs.molecules.molecules import molecules
+from gramlet.kernels.contract.normalisation import Normalization
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.tags import GraphTags
 from gramlet.kernels.weisfeiler_lehman.colour_counts import ColourCounter, Colouring
@@ -51,7 +52,7 @@ class MorganKernel(WLOptimalAssignment):
         *,
         include_initial: bool = True,
         use_edge_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:

@@ -36,7 +36,7 @@ from gramlet.kernels.contract.nested import (
     new_base,
     undirected_base,
 )
-from gramlet.kernels.contract.normalisation import canonical
+from gramlet.kernels.contract.normalisation import Normalization, canonical
 from gramlet.kernels.contract.parameter_texts import shared_texts
 from gramlet.kernels.contract.sum_profile import SumProfile
 from gramlet.kernels.contract.tags import GraphTags, joined_uses, used
@@ -152,7 +152,7 @@ class WeisfeilerLehman(ExplicitFeatures, CountKernel):
         *,
         include_initial: bool = True,
         use_edge_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
@@ -297,7 +297,7 @@ class WLOptimalAssignment(CountKernel):
         *,
         include_initial: bool = True,
         use_edge_labels: bool | str = "auto",
-        normalize: bool = False,
+        normalize: Normalization = False,
         n_jobs: int | None = None,
         verbose: int | bool = False,
     ) -> None:
