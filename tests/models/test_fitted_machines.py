@@ -8,7 +8,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC, SVR
 
-from gramlet.models.machines import decisions_of, fit_machine
+from gramlet.engine.machines.gaussian_regression import GaussianRegression
+from gramlet.models.machines import FittedMachine, decisions_of, fit_machine
 from reference.evaluation import classes_of, plain_process, points
 
 
@@ -65,7 +66,7 @@ def test_ridge(n_classes):
 def test_gaussian_process():
     _, gram, numbers = points(60)
     train, rows, y = gram[:45, :45], gram[45:, :45], numbers[:45]
-    machine = fit_machine("gp", train, y, None)
+    machine = FittedMachine.of_process(GaussianRegression.fit(train, y))
     _, mean, square, noise, inverse = plain_process(train, y)
     np.testing.assert_allclose(machine.outputs(rows)[:, 0], mean + rows @ inverse @ (y - mean))
     assert (machine.noise, machine.scale**2) == pytest.approx((noise, square))

@@ -173,7 +173,7 @@ class _GraphModel(BaseEstimator):
                 scorer,
                 n_jobs=self.n_jobs,
                 advance=advance,
-                always_score=True,
+                always_score=not by_likelihood,
                 keep_predictions=True,
             )
         warn_of_unfinished(machine, name, protocol.max_iter)
@@ -203,18 +203,23 @@ class _GraphModel(BaseEstimator):
         if machine_name == "svc" and getattr(self, "class_weight", None) is not None:
             weights = getattr(machine, "class_weight", None)
             class_weights = weights_of(weights, target.values, target.n_classes)
-        self.machine_ = fit_machine(
-            machine_name,
-            gram,
-            target.values,
-            chosen.get("C"),
-            target.n_classes,
-            class_weights,
-            sample_weight,
-            protocol.tol,
-        )
         if machine_name == "gp":
-            chosen["s"] = self.machine_.noise
+            process = GaussianRegression.fit(gram, target.values)
+            self.machine_ = FittedMachine.of_process(process)
+            chosen["s"] = process.noise
+            if len(selection.grid) == 1:  # it was not scored: one decomposition is enough
+                selection.means[:], selection.stds[:] = round(process.log_likelihood, 12), 0.0
+        else:
+            self.machine_ = fit_machine(
+                machine_name,
+                gram,
+                target.values,
+                chosen["C"],
+                target.n_classes,
+                class_weights,
+                sample_weight,
+                protocol.tol,
+            )
         given = self.kernel if isinstance(self.kernel, str) else repr(self.kernel)
         self.kernel_ = kernel
         self.best_params_ = {"kernel": given, **chosen}

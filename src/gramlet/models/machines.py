@@ -78,6 +78,12 @@ class FittedMachine:
         scale=Optional(Number(0.0)),
     )
 
+    @classmethod
+    def of_process(cls, process: GaussianRegression) -> FittedMachine:
+        """The machine of a Gaussian process."""
+        coefficients, mean = process.coefficients[None], np.array([process.mean])
+        return cls("gp", coefficients, mean, process.noise, process.scale)
+
     def __len__(self) -> int:
         return int(self.coefficients.shape[1])
 
@@ -90,24 +96,15 @@ def fit_machine(
     kind: str,
     gram: Floats,
     target: Any,
-    cost: float | None,
+    cost: float,
     n_classes: int = 0,
     class_weights: Floats | None = None,
     sample_weight: Floats | None = None,
     tol: float = 1e-3,
 ) -> FittedMachine:
-    """Fit a machine with a given C; codes of classes or numbers are the target."""
-    if kind == "gp":
-        process = GaussianRegression.fit(gram, target)
-        return FittedMachine(
-            kind,
-            process.coefficients[None],
-            np.array([process.mean]),
-            process.noise,
-            process.scale,
-        )
+    """Fit support vectors or ridge with a given C; codes of classes or numbers are the target."""
     if kind == "ridge":
-        return _fit_ridge(gram, target, float(cost or 1.0), n_classes)
+        return _fit_ridge(gram, target, cost, n_classes)
     from sklearn.svm import SVC, SVR
 
     if kind == "svr":
