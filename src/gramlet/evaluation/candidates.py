@@ -6,6 +6,7 @@ training part.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -272,6 +273,23 @@ def normalisation_of(candidates: Sequence[Candidate]) -> str:
             # An unnormalised sum is of normalised members.
             names[str(next((value for value in given if value), plain))] = None
     return " or ".join(names)
+
+
+def warn_of_descriptors(candidates: Sequence[Candidate], graphs: GraphBatch | None) -> None:
+    """Compute descriptors of molecules once, for one warning of all that are not finite.
+
+    They are kept for the fits, whose own warnings are not shown.
+    """
+    from gramlet.embeddings.molecular_descriptors import MolecularDescriptors
+
+    used = any(
+        "MolecularDescriptors" in repr(candidate.estimator)
+        for candidate in candidates
+        if candidate.kind not in ("baseline", "ready")
+    )
+    if graphs is not None and used:
+        with contextlib.suppress(ValueError, ImportError):  # which the candidates raise themselves
+            MolecularDescriptors().fit(graphs).transform(graphs)
 
 
 def ready_candidate(name: str, matrix: Any, n_graphs: int) -> Candidate:

@@ -577,9 +577,10 @@ def in_threads(work: Callable[[int], None], numbers: Sequence[int], n_jobs: int 
 
 @contextmanager
 def machine_warnings_off() -> Iterator[None]:
-    """Suppress the warnings of single machines, which are counted and reported in one warning."""
+    """Suppress the warnings of single fits, which are counted and reported in one warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solver terminated early")
+        warnings.filterwarnings("ignore", message=r"\d+ descriptors of")
         yield
 
 

@@ -309,7 +309,7 @@ def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> li
         )
         hints.append(Hint("no-labels", text))
     uses = joined_uses(*(_uses(estimator) for estimator in estimators))
-    if not estimators or uses is None:
+    if not estimators or uses is None or "molecules" in uses:  # all that molecules are
         return hints
     for column in _COLUMNS:
         if column in uses or not _tells_apart(graphs, column):

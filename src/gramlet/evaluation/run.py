@@ -22,6 +22,7 @@ from gramlet.evaluation.candidates import (
     candidates_of,
     normalisation_of,
     ready_candidate,
+    warn_of_descriptors,
 )
 from gramlet.evaluation.cross_validation import Outcome, cross_validate
 from gramlet.evaluation.grid_search import Data
@@ -264,6 +265,7 @@ class _Evaluation:
             result = Result.from_dict(stored)
             facts = replace(result.data, name=self.dataset)
             return replace(result, name=candidates[0].name, data=facts)
+        warn_of_descriptors(candidates, self.data.graphs)
         outcomes = self._outcomes(candidates, self.verbose, key)
         result = _join_draws([self._result_of(candidates, outcome) for outcome in outcomes])
         if self.baselines and candidates[0].kind != "baseline":
