@@ -237,6 +237,8 @@ def test_what_is_called_unused_does_not_change_similarities(rich, name, params, 
     after = other.fit_transform(rich.with_columns(**{column: None}), y)
     same = np.shape(before) == np.shape(after) and np.allclose(_dense(before), _dense(after))
     hints = column_hints(name, [kernel], rich)
+    if "molecules" in kernel.__graph_tags__().uses and "labels" in column:
+        same = False  # labels were made of the molecules: no hint
     assert (column in [hint.facts.get("column") for hint in hints]) == same
 
 

@@ -309,8 +309,10 @@ def column_hints(name: str, estimators: Sequence[Any], graphs: GraphBatch) -> li
         )
         hints.append(Hint("no-labels", text))
     uses = joined_uses(*(_uses(estimator) for estimator in estimators))
-    if not estimators or uses is None or "molecules" in uses:  # all that molecules are
+    if not estimators or uses is None:
         return hints
+    if "molecules" in uses:  # which labels were made of
+        uses += ("node_labels", "edge_labels")
     for column in _COLUMNS:
         if column in uses or not _tells_apart(graphs, column):
             continue
