@@ -355,7 +355,7 @@ class TestErrors:
             ("evaluate --folds 100", "Class 'not mutagenic' has 63 graphs, fewer than the 100"),
             ("evaluate --param depth=1", "none of the kernels has a parameter 'depth'"),
             ("evaluate --param n_iter=-1", "'n_iter' parameter of WLOptimalAssignment"),
-            ("evaluate --holdout 2", "'--holdout': Input should be"),
+            ("evaluate --holdout 2", "'--holdout':"),
             ("evaluate --json no/such/x.json", "there is no folder 'no/such'"),
             ("evaluate no/such.zip", "there is no file or folder 'no/such.zip'"),
             ("evaluate no.csv", "there is no file or folder 'no.csv'"),

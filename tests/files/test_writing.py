@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,10 @@ import gramlet
 from gramlet import Dataset, GraphBatch
 from reference.strategies import graph_batches
 
+needs_networkx = pytest.mark.skipif(
+    importlib.util.find_spec("networkx") is None,
+    reason="network files are read and written by networkx: pip install gramlet[graphs]",
+)
 KINDS = ("jsonl", "json", "jsonl.gz", "graphml", "graphml.gz", "zip")
 
 
@@ -23,6 +28,7 @@ def _fits_graphml(graphs: GraphBatch) -> bool:
     return all(isinstance(label, str | int | float) for column in columns for label in column)
 
 
+@needs_networkx
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs=graph_batches(), kind=st.sampled_from(KINDS), data=st.data())
 def test_round_trip(
@@ -63,6 +69,7 @@ def test_round_trip(
     assert [file.name for file in folder.iterdir()] == [path.name]
 
 
+@needs_networkx
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("directed", [False, True])
 def test_all_columns(tmp_path: Path, kind: str, directed: bool) -> None:
@@ -84,6 +91,7 @@ def test_all_columns(tmp_path: Path, kind: str, directed: bool) -> None:
     assert back.target.tolist() == [True, False, True]
 
 
+@needs_networkx
 def test_mutag_goes_round(tmp_path: Path) -> None:
     mutag = gramlet.load_dataset("MUTAG")
     gramlet.write(mutag, tmp_path / "a")
@@ -160,6 +168,7 @@ def labelled(*labels: object) -> GraphBatch:
     return GraphBatch.from_edges([[]], node_labels=[list(labels)])
 
 
+@needs_networkx
 def test_losses_are_named(tmp_path: Path) -> None:
     graphs = GraphBatch.from_edges([[(0, 1)]], node_labels=[[(1, 2), "a"]], edge_weights=[[2.0]])
     with pytest.raises(ValueError, match=r"GraphML cannot store 'label' = \(1, 2\)"):
@@ -193,6 +202,7 @@ def test_losses_are_named(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.graphml"]
 
 
+@needs_networkx
 def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     data = Dataset(GraphBatch.from_edges([[(0, 1)]]), [1])
     for name in ("a.jsonl", "a.zip", "a"):
@@ -203,6 +213,7 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
         assert gramlet.read(tmp_path / name).target.tolist() == [2]
 
 
+@needs_networkx
 def test_numbers_that_json_cannot_store_are_named(tmp_path: Path) -> None:
     graphs = GraphBatch.from_edges([[(0, 1)], [(0, 1)]], edge_weights=[[1.0], [np.inf]])
     for ending in ("json", "jsonl"):
