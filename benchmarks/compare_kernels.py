@@ -268,6 +268,7 @@ def _accuracy(name: str, data: Any, store: Path | None) -> dict[str, Any]:
         data,
         protocol=gramlet.Protocol(**PROTOCOL),
         options=None if name in BASELINES else options,
+        normalize="cosine",  # as all stored cells
         baselines=False,
         store=store,
         n_jobs=1,
