@@ -150,7 +150,10 @@ def test_while_workers_start(tmp_path, moment):
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     said = [line for line in err.decode().splitlines() if "compiling" not in line]
-    assert (process.returncode, said) == (130, ["gramlet: interrupted"])
+    assert (process.returncode, said[0]) == (130, "gramlet: interrupted")
+    # A worker that Python was just starting, and whose parent has ended, may end with Python's
+    # own error about it.
+    assert not said[1:] or said[-1] == "EOFError: Ran out of input"
 
 
 def test_impatience_changes_nothing(tmp_path):
