@@ -7,6 +7,7 @@ training part.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -117,7 +118,7 @@ def automatic_kernels(graphs: GraphBatch) -> dict[str, Mapping[str, Any]]:
         names = ["wl-oa", "wl", "sp", "nspdk"] if labelled else ["wl-oa", "sp", "graphlet", "nspdk"]
         if graphs.node_attributes is not None:
             names += ["graph-hopper", "wwl-attr"]
-        if graphs.molecules is not None:
+        if graphs.molecules is not None and importlib.util.find_spec("rdkit") is not None:
             names.append(DESCRIPTORS)
     if graphs.directed:
         names = [name for name in names if registry.get(name).tags.directed]
