@@ -6,6 +6,7 @@ Names, options and arguments are checked before anything is computed; finished w
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import time
@@ -162,7 +163,8 @@ def default_kernels(graphs: GraphBatch) -> list[str]:
     """The rows beside the baselines: kernels that suit the columns of graphs, and "auto"."""
     from gramlet.evaluation.candidates import automatic_kernels
 
-    morgan = ["morgan"] if graphs.molecules is not None else []
+    readable = graphs.molecules is not None and importlib.util.find_spec("rdkit") is not None
+    morgan = ["morgan"] if readable else []
     kernels = list(automatic_kernels(graphs))
     return [*morgan, *kernels, *(["auto"] if kernels else [])]
 
